@@ -1,0 +1,46 @@
+package credential
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"hostshim/shim"
+)
+
+// asciiSpace is what is trimmed from both ends of a token file (T03).
+const asciiSpace = " \t\n\v\f\r"
+
+var (
+	errEmpty     = errors.New("empty")
+	errCharacter = errors.New("holds a character that no token has")
+)
+
+// errTooLarge says that something is over its limit.
+func errTooLarge(limit int) error { return fmt.Errorf("larger than %d bytes", limit) }
+
+// Check says why b cannot be a token: empty, over shim.MaxToken bytes, or with a byte outside 0x21–0x7E,
+// which covers a byte order mark and white space (T04). The error is the bare reason.
+func Check(b []byte) error {
+	if len(b) == 0 {
+		return errEmpty
+	}
+	if len(b) > shim.MaxToken {
+		return errTooLarge(shim.MaxToken)
+	}
+	for _, c := range b {
+		if c < 0x21 || c > 0x7E {
+			return errCharacter
+		}
+	}
+	return nil
+}
+
+// trim returns the token inside a file's content. The limit counts the file, white space included.
+func trim(content []byte) ([]byte, error) {
+	if len(content) > shim.MaxToken {
+		return nil, errTooLarge(shim.MaxToken)
+	}
+	token := bytes.Trim(content, asciiSpace)
+	return token, Check(token)
+}

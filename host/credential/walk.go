@@ -1,0 +1,113 @@
+package credential
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// maxLinks is how many symbolic links one path may lead through: Linux's own number.
+const maxLinks = 40
+
+// writers says why users other than me and root can write what st describes, or "" when they cannot. The
+// group counts as other users, even one that has no member but me: who is in a group is not written in the
+// file, and changes. So does an owner who is neither me nor root, whatever the mode: an owner can change it.
+func writers(st *unix.Stat_t, me uint32) string {
+	switch {
+	case !trusted(st, me):
+		return fmt.Sprintf("owned by uid %d", st.Uid)
+	case st.Mode&0o022 != 0:
+		return fmt.Sprintf("mode %04o", uint32(st.Mode)&0o7777)
+	}
+	return ""
+}
+
+func trusted(st *unix.Stat_t, me uint32) bool { return st.Uid == 0 || st.Uid == me }
+
+// walk follows the absolute path as the kernel does, name by name and link by link, and returns what it
+// finds at the end. It refuses a folder on the way in which other users could put something else in the next
+// name's place (T06). Paths can be asked by name here, one after the other from the root down: up to where
+// the walk stands nobody but me and root can change what a name leads to.
+func walk(path string, me uint32) (st unix.Stat_t, err error) {
+	dir, rest, links := "/", names(path), 0
+	for len(rest) > 0 {
+		name := rest[0]
+		rest = rest[1:]
+		if name == ".." {
+			dir = filepath.Dir(dir) // dir has no link in it
+			continue
+		}
+		shared, err := folder(dir, me)
+		if err != nil {
+			return st, err
+		}
+		next := filepath.Join(dir, name)
+		if err := unix.Lstat(next, &st); err != nil {
+			return st, err
+		}
+		if shared && !trusted(&st, me) {
+			return st, fmt.Errorf("other users can replace %s (owned by uid %d)", next, st.Uid)
+		}
+		switch st.Mode & unix.S_IFMT {
+		case unix.S_IFLNK:
+			if links++; links > maxLinks {
+				return st, unix.ELOOP
+			}
+			target, err := readlink(next)
+			if err != nil {
+				return st, err
+			}
+			if filepath.IsAbs(target) {
+				dir = "/"
+			}
+			rest = append(names(target), rest...)
+		case unix.S_IFDIR:
+			dir = next
+		default:
+			if len(rest) > 0 {
+				return st, unix.ENOTDIR
+			}
+		}
+	}
+	return st, nil
+}
+
+// folder refuses a folder that other users can write. A sticky one like /tmp is shared instead: in it, only
+// the owners of an entry and of the folder can replace the entry.
+func folder(dir string, me uint32) (shared bool, err error) {
+	var st unix.Stat_t
+	if err := unix.Lstat(dir, &st); err != nil {
+		return false, err
+	}
+	reason := writers(&st, me)
+	if reason == "" {
+		return false, nil
+	}
+	if trusted(&st, me) && st.Mode&unix.S_ISVTX != 0 {
+		return true, nil
+	}
+	return false, fmt.Errorf("other users can write the folder %s (%s)", dir, reason)
+}
+
+// names splits a path; empty names and "." lead nowhere.
+func names(path string) []string {
+	all := strings.Split(path, "/")
+	kept := all[:0]
+	for _, name := range all {
+		if name != "" && name != "." {
+			kept = append(kept, name)
+		}
+	}
+	return kept
+}
+
+func readlink(path string) (string, error) {
+	buf := make([]byte, 4096+1)
+	n, err := unix.Readlink(path, buf)
+	if err == nil && n == len(buf) {
+		err = unix.ENAMETOOLONG
+	}
+	return string(buf[:max(n, 0)]), err
+}
