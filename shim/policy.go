@@ -8,6 +8,7 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
+	"unicode/utf8"
 )
 
 // PolicyVersion is the only policy version there is.
@@ -31,17 +32,14 @@ type Policy struct {
 	Network   string   `json:"network"`    // NetworkOpen or NetworkModel
 }
 
-// ParsePolicy reads a policy. An unknown member, trailing data, another version or a path that is not
-// absolute and clean is an error: a sandbox is never applied in part (X03).
+// ParsePolicy reads a policy. An unknown member, one given twice, trailing data, another version or a path that
+// is not absolute and clean is an error: a sandbox is never applied in part (X03).
 func ParsePolicy(data []byte) (*Policy, error) {
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
 	var p Policy
-	if err := d.Decode(&p); err != nil {
+	if err := p.decode(json.NewDecoder(bytes.NewReader(data))); errors.Is(err, io.EOF) {
+		return nil, io.ErrUnexpectedEOF
+	} else if err != nil {
 		return nil, err
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("data after the policy")
 	}
 	if p.Version != PolicyVersion {
 		return nil, fmt.Errorf("version %d, want %d", p.Version, PolicyVersion)
@@ -54,7 +52,48 @@ func ParsePolicy(data []byte) (*Policy, error) {
 			if !filepath.IsAbs(path) || filepath.Clean(path) != path || strings.ContainsRune(path, 0) {
 				return nil, fmt.Errorf("path %q is not absolute and clean", path)
 			}
+			// JSON's readers and writers put this character in place of bytes that are not UTF-8: the path
+			// would be another one, and a deny of another path denies nothing.
+			if strings.ContainsRune(path, utf8.RuneError) {
+				return nil, fmt.Errorf("path %q holds bytes that are not UTF-8", path)
+			}
 		}
 	}
 	return &p, nil
+}
+
+// decode takes the object apart member by member. Unmarshalling it whole would take "DENY" for "deny", and the
+// last of two members of one name.
+func (p *Policy) decode(d *json.Decoder) error {
+	members := map[string]any{
+		"version": &p.Version, "network": &p.Network,
+		"read": &p.Read, "read_write": &p.ReadWrite, "devices": &p.Devices, "deny": &p.Deny,
+	}
+	if t, err := d.Token(); err != nil {
+		return err
+	} else if t != json.Delim('{') {
+		return errors.New("not an object")
+	}
+	for d.More() {
+		t, err := d.Token()
+		if err != nil {
+			return err
+		}
+		name, _ := t.(string) // inside an object the decoder accepts nothing else here
+		member := members[name]
+		if member == nil {
+			return fmt.Errorf("member %q is unknown, or given twice", name)
+		}
+		delete(members, name)
+		if err := d.Decode(member); err != nil {
+			return fmt.Errorf("member %q: %w", name, err)
+		}
+	}
+	if _, err := d.Token(); err != nil { // the closing brace
+		return err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("data after the policy")
+	}
+	return nil
 }

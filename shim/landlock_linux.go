@@ -1,0 +1,214 @@
+package shim
+
+import (
+	"errors"
+	"os"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// What a grant is worth, in Landlock's rights. Making device nodes is handled and never granted.
+const (
+	fsRead = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR
+
+	fsReadWrite = fsRead | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE |
+		unix.LANDLOCK_ACCESS_FS_REMOVE_DIR | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE | unix.LANDLOCK_ACCESS_FS_REFER |
+		unix.LANDLOCK_ACCESS_FS_MAKE_DIR | unix.LANDLOCK_ACCESS_FS_MAKE_REG | unix.LANDLOCK_ACCESS_FS_MAKE_SOCK |
+		unix.LANDLOCK_ACCESS_FS_MAKE_FIFO | unix.LANDLOCK_ACCESS_FS_MAKE_SYM
+
+	fsDevice = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE |
+		unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
+
+	// fsFile is what can be granted on a thing that is not a folder.
+	fsFile = unix.LANDLOCK_ACCESS_FS_EXECUTE | fsDevice
+
+	// fsList is what the folders between a grant and a denied thing keep. A rule holds for all that is below a
+	// folder, so the names inside a denied folder can be listed too (nothing in it can be opened): a known limit.
+	fsList = unix.LANDLOCK_ACCESS_FS_READ_DIR
+)
+
+// handledFS is every right of files that Landlock's version abi knows: what is not handled would be allowed.
+// Versions above 5 add no such right that was tried here; a new one is left as it is without Landlock.
+func handledFS(abi int) uint64 {
+	const first = unix.LANDLOCK_ACCESS_FS_MAKE_SYM<<1 - 1 // version 1: EXECUTE to MAKE_SYM
+	rights := uint64(first)
+	if abi >= 2 {
+		rights |= unix.LANDLOCK_ACCESS_FS_REFER
+	}
+	if abi >= 3 {
+		rights |= unix.LANDLOCK_ACCESS_FS_TRUNCATE
+	}
+	if abi >= 5 {
+		rights |= unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
+	}
+	return rights
+}
+
+// scopes keeps signals and abstract Unix sockets inside the sandbox (X08), which takes version 6.
+func scopes(abi int) uint64 {
+	if abi < 6 {
+		return 0
+	}
+	return unix.LANDLOCK_SCOPE_SIGNAL | unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET
+}
+
+// landlockABI asks the kernel for its version.
+func landlockABI() (int, error) {
+	abi, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
+	e := &stageError{Sandbox: true, Errno: errno, Step: "sandbox: landlock"}
+	switch errno {
+	case 0:
+		return int(abi), nil
+	case unix.ENOSYS:
+		e.Errno = unix.EOPNOTSUPP
+		e.Reason = "this kernel has no Landlock (5.13 or later needed, built with it)"
+	case unix.EOPNOTSUPP:
+		e.Reason = "this kernel has Landlock switched off (add landlock to the lsm= boot parameter)"
+	case unix.EPERM, unix.EACCES:
+		e.Reason = "a container's system-call filter forbids Landlock"
+	}
+	return 0, e
+}
+
+// ruleset is a Landlock ruleset under construction.
+type ruleset struct {
+	fd      int
+	handled uint64
+}
+
+// buildRuleset makes the rules of a policy. It runs with the caller's privileges, so that a denied file in a
+// folder that only root can search is still recognised where a hard link or a mount shows it again.
+func buildRuleset(p *Policy) (*ruleset, error) {
+	abi, err := landlockABI()
+	if err != nil {
+		return nil, err
+	}
+	rules, denied, err := expand(p, tree{stat: statPath, list: listFolder})
+	if err != nil {
+		return nil, err
+	}
+	// A kernel that knows less of this structure accepts the rest as long as it is zero.
+	attr := unix.LandlockRulesetAttr{Handled_access_fs: handledFS(abi), Scoped: scopes(abi)}
+	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0)
+	if errno != 0 {
+		return nil, stageFailure("sandbox: landlock", errno)
+	}
+	r := &ruleset{fd: int(fd), handled: attr.Handled_access_fs}
+	for _, rule := range rules {
+		if err := r.allowPath(rule); err != nil && !rule.found {
+			return nil, pathFailure("sandbox: grant "+rule.path, err)
+		}
+	}
+	return r, r.allowTerminal(denied)
+}
+
+// allowPath opens the thing at a rule's path anew and adds the rule only if it is still what was judged: one
+// renamed into its place since gets no rights, and so a race can only cost the target access, never give it.
+func (r *ruleset) allowPath(rule rule) error {
+	fd, n, err := openNode(rule.path)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	if n != rule.node {
+		return errors.New("replaced while the sandbox was being made")
+	}
+	return r.allow(fd, rule.rights)
+}
+
+// allow grants rights on what fd holds, as far as this kernel can tell them apart.
+func (r *ruleset) allow(fd int, rights uint64) error {
+	attr := unix.LandlockPathBeneathAttr{Allowed_access: rights & r.handled, Parent_fd: int32(fd)}
+	if attr.Allowed_access == 0 {
+		return nil
+	}
+	_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(r.fd), unix.LANDLOCK_RULE_PATH_BENEATH, uintptr(unsafe.Pointer(&attr)), 0, 0, 0)
+	if errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+// allowTerminal lets the target open the terminal that it was given again, by its name: that node and no other.
+func (r *ruleset) allowTerminal(denied *denies) error {
+	for fd := 0; fd <= 2; fd++ {
+		var st unix.Stat_t
+		if _, err := unix.IoctlGetTermios(fd, unix.TCGETS); err != nil || unix.Fstat(fd, &st) != nil || denied.ids[nodeOf(&st).id] {
+			continue
+		}
+		if err := r.allow(fd, fsDevice); err != nil {
+			return stageFailure("sandbox: terminal", err)
+		}
+	}
+	return nil
+}
+
+// enforce confines this thread, and what it becomes, for good.
+func (r *ruleset) enforce() error {
+	if _, _, errno := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(r.fd), 0, 0); errno != 0 {
+		return stageFailure("sandbox: landlock", errno)
+	}
+	return nil
+}
+
+// openNode opens a path that must hold no symbolic link, its last element included, and says what is there.
+func openNode(path string) (int, node, error) {
+	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS}
+	fd, err := unix.Openat2(unix.AT_FDCWD, path, &how)
+	if err != nil {
+		return -1, node{}, err
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		unix.Close(fd)
+		return -1, node{}, err
+	}
+	return fd, nodeOf(&st), nil
+}
+
+func statPath(path string) (node, error) {
+	fd, n, err := openNode(path)
+	if err == nil {
+		unix.Close(fd)
+	}
+	return n, err
+}
+
+// listFolder reads a folder and looks at each entry. One that cannot be looked at (gone meanwhile, or another
+// user's mount) is left out, and so gets no rights.
+func listFolder(dir string) ([]entry, error) {
+	how := unix.OpenHow{Flags: unix.O_RDONLY | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS}
+	fd, err := unix.Openat2(unix.AT_FDCWD, dir, &how)
+	if err != nil {
+		return nil, err
+	}
+	f := os.NewFile(uintptr(fd), dir)
+	defer f.Close()
+	names, err := f.Readdirnames(-1)
+	if err != nil {
+		return nil, err
+	}
+	entries := make([]entry, 0, len(names))
+	for _, name := range names {
+		var st unix.Stat_t
+		if unix.Fstatat(fd, name, &st, unix.AT_SYMLINK_NOFOLLOW|unix.AT_NO_AUTOMOUNT) == nil {
+			entries = append(entries, entry{name, nodeOf(&st)})
+		}
+	}
+	return entries, nil
+}
+
+func nodeOf(st *unix.Stat_t) node {
+	n := node{id: fileID{uint64(st.Dev), st.Ino}}
+	switch st.Mode & syscall.S_IFMT {
+	case syscall.S_IFDIR:
+		n.kind = isFolder
+	case syscall.S_IFLNK:
+		n.kind = isLink
+	case syscall.S_IFCHR:
+		n.kind = isDevice
+	}
+	return n
+}

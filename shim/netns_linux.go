@@ -1,0 +1,113 @@
+package shim
+
+import (
+	"errors"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// ownNetwork has the child start in a network namespace of its own, of which only the loopback exists. Who may
+// not make one needs a user namespace around it, in which the user is who he was, and everybody else nobody.
+func ownNetwork(attr *syscall.SysProcAttr) {
+	attr.Cloneflags |= unix.CLONE_NEWNET
+	if mayMakeNetworks() {
+		return
+	}
+	attr.Cloneflags |= unix.CLONE_NEWUSER
+	uid, gid := os.Geteuid(), os.Getegid()
+	attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}}
+	attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}}
+	attr.GidMappingsEnableSetgroups = false
+	// What a user who is not root keeps of the namespace's capabilities through the start of the second stage:
+	// one to bring the loopback up, one to empty the bounding set.
+	attr.AmbientCaps = []uintptr{unix.CAP_NET_ADMIN, unix.CAP_SETPCAP}
+}
+
+// mayMakeNetworks asks for the capability rather than for root: in a container root often lacks it.
+func mayMakeNetworks() bool {
+	var caps [2]unix.CapUserData
+	if unix.Capget(&unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, &caps[0]) != nil {
+		return false
+	}
+	const need = 1<<unix.CAP_SYS_ADMIN | 1<<unix.CAP_NET_ADMIN
+	return os.Geteuid() == 0 && caps[0].Effective&need == need
+}
+
+// stageNetwork makes the model network (X09): in this namespace, empty but for a loopback that is down, the
+// listener on which the host's proxy will answer. A socket stays in the namespace that it was made in, so the
+// host accepts on it directly, and nobody else on the machine can reach it.
+func stageNetwork(p *Policy, listener bool) error {
+	if model := p.Network == NetworkModel; model != listener {
+		if model {
+			return stageFailure(`sandbox: network "model"`, errors.New("no listener socket was given"))
+		}
+		return stageFailure("sandbox: listener", errors.New(`a socket was given, but the network is "open"`))
+	}
+	if !listener {
+		return nil
+	}
+	if err := raiseLoopback(); err != nil {
+		return networkFailure(err)
+	}
+	fd, err := listenOnLoopback()
+	if err != nil {
+		return stageFailure("sandbox: listener", err)
+	}
+	err = unix.Sendmsg(stageListenerFD, []byte{0}, unix.UnixRights(fd), nil, unix.MSG_NOSIGNAL)
+	unix.Close(fd)
+	unix.Close(stageListenerFD)
+	if err != nil {
+		return stageFailure("sandbox: listener", err)
+	}
+	return nil
+}
+
+func raiseLoopback() error {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	lo, err := unix.NewIfreq("lo")
+	if err != nil {
+		return err
+	}
+	if err := unix.IoctlIfreq(fd, unix.SIOCGIFFLAGS, lo); err != nil {
+		return err
+	}
+	lo.SetUint16(lo.Uint16() | unix.IFF_UP)
+	return unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, lo)
+}
+
+func listenOnLoopback() (int, error) {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return -1, err
+	}
+	err = unix.Bind(fd, &unix.SockaddrInet4{Port: ModelPort, Addr: [4]byte{127, 0, 0, 1}})
+	if err == nil {
+		err = unix.Listen(fd, unix.SOMAXCONN)
+	}
+	if err != nil {
+		unix.Close(fd)
+		return -1, err
+	}
+	return fd, nil
+}
+
+// networkFailure says what stands in the way of a network namespace. Systems switch user namespaces off in ways
+// that show in different places: the clone, the write of the id maps, or a capability that is worth nothing.
+func networkFailure(err error) error {
+	e := &stageError{Sandbox: true, Step: `sandbox: network "model"`}
+	if !errors.As(err, &e.Errno) {
+		e.Reason = err.Error()
+	}
+	switch e.Errno {
+	case unix.EPERM, unix.EACCES, unix.ENOSPC, unix.EUSERS, unix.EINVAL:
+		e.Reason = `user namespaces are switched off here: see the sysctls kernel.unprivileged_userns_clone, user.max_user_namespaces and ` +
+			`kernel.apparmor_restrict_unprivileged_userns; in a container run as root with CAP_SYS_ADMIN, or use "network": "open"`
+	}
+	return e
+}

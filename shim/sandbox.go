@@ -1,0 +1,121 @@
+package shim
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// stageError is a target that did not start because of its sandbox, or, without Sandbox, because of its own exec.
+type stageError struct {
+	Sandbox bool
+	Errno   syscall.Errno // 0: no system call failed
+	Step    string        // what was being done, and to what
+	Reason  string        // why, where the errno does not say it; or the cure
+}
+
+func (e *stageError) Error() string {
+	text := e.Step
+	if e.Errno != 0 {
+		text += ": " + e.Errno.Error()
+	}
+	if e.Reason != "" {
+		text += ": " + e.Reason
+	}
+	return text
+}
+
+func (e *stageError) Unwrap() error {
+	if e.Errno == 0 {
+		return nil
+	}
+	return e.Errno
+}
+
+// stageReport is the shim's side of the pipe on which the second stage says how far it came: nothing and the
+// end, it died; a mark and the end (the exec closed the pipe), the target runs; a record, why it does not.
+type stageReport struct {
+	read  int        // a plain descriptor: the runtime's poller would cost the shim two more
+	close []*os.File // what the second stage got and the shim keeps no copy of
+}
+
+const (
+	reportMark = 'x'
+	maxReport  = 16 << 10 // a record names at most one path
+)
+
+// started closes the child's ends; without that the end of the pipe would never be seen.
+func (r *stageReport) started() {
+	if r == nil {
+		return
+	}
+	for _, f := range r.close {
+		f.Close()
+	}
+	r.close = nil
+}
+
+// wait returns nil once the target runs, a *stageError if it does not.
+func (r *stageReport) wait() error {
+	if r == nil {
+		return nil
+	}
+	defer syscall.Close(r.read)
+	buf := make([]byte, maxReport)
+	for n := 0; ; {
+		m, err := syscall.Read(r.read, buf[n:])
+		switch {
+		case err == syscall.EINTR:
+		case err != nil:
+			return &stageError{Sandbox: true, Errno: err.(syscall.Errno), Step: "sandbox: second stage"}
+		case m == 0:
+			return decodeReport(buf[:n])
+		default:
+			n += m
+		}
+	}
+}
+
+// encodeReport makes the record of an error: E, the errno, s or x, then step and reason, a line each.
+func encodeReport(e *stageError) []byte {
+	kind := "x"
+	if e.Sandbox {
+		kind = "s"
+	}
+	text := "E" + strconv.Itoa(int(e.Errno)) + " " + kind + "\n" + oneLine(e.Step) + "\n" + oneLine(e.Reason) + "\n"
+	return []byte(text)
+}
+
+// decodeReport reads what came through the pipe until its end.
+func decodeReport(data []byte) error {
+	text := string(data)
+	if text == "" {
+		return &stageError{Sandbox: true, Step: "sandbox: second stage died"}
+	}
+	text = strings.TrimPrefix(text, string(reportMark))
+	if text == "" {
+		return nil
+	}
+	lines := strings.Split(text, "\n")
+	first, record := strings.CutPrefix(lines[0], "E")
+	number, kind, _ := strings.Cut(first, " ")
+	errno, err := strconv.ParseUint(number, 10, 16)
+	if !record || err != nil || len(lines) != 4 || (kind != "s" && kind != "x") || lines[3] != "" {
+		return &stageError{Sandbox: true, Step: "sandbox: second stage", Reason: "unreadable report"}
+	}
+	return &stageError{Sandbox: kind == "s", Errno: syscall.Errno(errno), Step: lines[1], Reason: lines[2]}
+}
+
+// oneLine keeps a path with a line break in it from looking like a second line, and a record within its limit.
+func oneLine(s string) string {
+	if len(s) > maxReport/4 {
+		s = s[:maxReport/4] + "..."
+	}
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return '?'
+		}
+		return r
+	}, s)
+}
