@@ -1,0 +1,53 @@
+# make build | demo | test | race | fuzz | bench | vet | cross | install — no logic of its own.
+
+GO         ?= go
+PREFIX     ?= /usr/local
+PROGRAM_PREFIX ?=
+DESTDIR    ?=
+FUZZTIME   ?= 5s
+FLAGS      := -trimpath -buildvcs=false -ldflags '-s -w'
+
+export CGO_ENABLED := 0
+
+.PHONY: all build demo test vet unit scripts race fuzz bench cross install clean
+
+all: build
+
+build:
+	$(GO) build $(FLAGS) -o bin/ ./cmd/host ./cmd/shim
+
+demo: build
+	sh testscript/demo.sh bin
+
+test: vet unit scripts race
+
+vet:
+	$(GO) vet ./...
+	GOOS=darwin GOARCH=arm64 $(GO) vet ./shim ./host/... ./cmd/...
+
+unit:
+	CGO_ENABLED=1 $(GO) test -race ./shim ./host/... ./cmd/...
+
+scripts: build
+	$(GO) test -count=1 ./testscript
+
+# One more pass of the scripts that need no exact descriptor table, with the race detector in both programs.
+race:
+	CGO_ENABLED=1 $(GO) build -race -trimpath -buildvcs=false -o bin/race/ ./cmd/host ./cmd/shim
+	HOSTSHIM_BIN=$(CURDIR)/bin/race $(GO) test -count=1 ./testscript -run TestRules
+
+fuzz:
+	$(GO) run ./testscript/fuzz $(FUZZTIME)
+
+cross:
+	for os in linux darwin; do for arch in amd64 arm64; do \
+		GOOS=$$os GOARCH=$$arch $(GO) build $(FLAGS) -o bin/$$os-$$arch/ ./cmd/host ./cmd/shim || exit 1; \
+	done; done
+
+install: build
+	install -d $(DESTDIR)$(PREFIX)/bin
+	install -m 0755 bin/host $(DESTDIR)$(PREFIX)/bin/$(PROGRAM_PREFIX)host
+	install -m 0755 bin/shim $(DESTDIR)$(PREFIX)/bin/$(PROGRAM_PREFIX)shim
+
+clean:
+	rm -rf bin

@@ -1,0 +1,145 @@
+// Command host launches sandboxed coding agents and hands each its credential on a descriptor.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strings"
+
+	"hostshim/host"
+	"hostshim/shim"
+)
+
+// The main goroutine keeps the main thread: a shim that `host run` starts ends with the thread that started it.
+func init() { runtime.LockOSThread() }
+
+// command is one subcommand.
+type command struct {
+	name, args, summary string
+	run                 func(args []string) int
+}
+
+// commands in the order in which --help lists them.
+func commands() []command {
+	return []command{
+		{"run", "[flags] [-- TARGET [ARG...]]", "launch in the foreground", run},
+		{"status", "[--json]", "show the settings in force and what would stop a launch", status},
+		{"audit", "[--json]", "print what was launched, refused and ended", audit},
+		{"version", "", "print the version", version},
+	}
+}
+
+func main() { os.Exit(dispatch(os.Args[1:])) }
+
+func dispatch(args []string) int {
+	if len(args) == 0 {
+		return usageError("no command", "host --help lists them")
+	}
+	switch args[0] {
+	case "--help", "-help", "-h", "help":
+		fmt.Print(help())
+		return 0
+	case "--version", "-version":
+		return version(nil)
+	}
+	for _, c := range commands() {
+		if c.name == args[0] {
+			return c.run(args[1:])
+		}
+	}
+	return usageError(fmt.Sprintf("unknown command %q", args[0]), "host --help lists them")
+}
+
+func help() string {
+	var b strings.Builder
+	b.WriteString("usage: host COMMAND [flags]\n\nStarts sandboxed coding agents and hands each its credential on a descriptor.\n\n")
+	for _, c := range commands() {
+		fmt.Fprintf(&b, "  %-8s  %s\n", c.name, c.summary)
+	}
+	b.WriteString("\nhost COMMAND --help lists a command's flags.\n\nexit status: 0; 70 usage error; 78 refused; 1 anything else; host run: that of its target.\n")
+	return b.String()
+}
+
+// flags is a flag set whose errors read like all others, with the flags that every command has.
+type flags struct {
+	*flag.FlagSet
+	command         string
+	settings, state string
+}
+
+func newFlags(name string) *flags {
+	f := &flags{FlagSet: flag.NewFlagSet(name, flag.ContinueOnError), command: name}
+	f.SetOutput(io.Discard)
+	f.StringVar(&f.settings, "settings", "", "`FILE` with the settings (default <user config dir>/relay/settings.json)")
+	f.StringVar(&f.state, "state-dir", "", "`DIR` for socket, profiles and audit rows (default ~/.local/state/relay-host)")
+	return f
+}
+
+// parse is done when code is 0 and ok true; else the command ends with code.
+func (f *flags) parse(args []string, positional int) (code int, ok bool) {
+	err := f.Parse(args)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		fmt.Print(f.help())
+		return 0, false
+	case err != nil:
+		return usageError(err.Error(), "host "+f.command+" --help lists the flags"), false
+	case positional >= 0 && f.NArg() > positional:
+		return usageError(fmt.Sprintf("unexpected argument %q", f.Arg(positional)), "host "+f.command+" --help shows its usage"), false
+	case positional >= 0 && f.NArg() < positional:
+		return usageError("an argument is missing", "host "+f.command+" --help shows its usage"), false
+	}
+	return 0, true
+}
+
+func (f *flags) help() string {
+	var b strings.Builder
+	for _, c := range commands() {
+		if c.name == f.command {
+			fmt.Fprintf(&b, "usage: host %s\n\n%s%s.\n\n", strings.TrimSpace(c.name+" "+c.args), strings.ToUpper(c.summary[:1]), c.summary[1:])
+		}
+	}
+	f.VisitAll(func(fl *flag.Flag) {
+		value, text := flag.UnquoteUsage(fl)
+		fmt.Fprintf(&b, "  %-24s  %s\n", strings.TrimSpace("--"+fl.Name+" "+value), text)
+	})
+	return b.String()
+}
+
+// open finds the places and makes the host.
+func (f *flags) open(shimPath string) (*host.Host, error) {
+	places, err := host.FindPlaces(f.settings, f.state, shimPath)
+	if err != nil {
+		return nil, err
+	}
+	return host.New(places, os.Environ(), warn), nil
+}
+
+func warn(text string) { fmt.Fprintf(os.Stderr, "host: warning: %s\n", text) }
+
+func usageError(text, hint string) int {
+	fmt.Fprintf(os.Stderr, "host: error: %s\n", text)
+	if hint != "" {
+		fmt.Fprintf(os.Stderr, "host: hint: %s\n", hint)
+	}
+	return shim.ExitUsage
+}
+
+// fail prints err and is the exit status for it: 78 for a refusal, 1 for anything else.
+func fail(err error) int {
+	fmt.Fprintf(os.Stderr, "host: error: %v\n", err)
+	var refusal *host.Refusal
+	if errors.As(err, &refusal) {
+		return shim.ExitIdentity
+	}
+	return 1
+}
+
+func version([]string) int {
+	fmt.Println("host " + host.Version)
+	return 0
+}

@@ -1,0 +1,252 @@
+package shim
+
+import (
+	"errors"
+	"flag"
+	"io"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// Version is what --version prints, for both programs.
+const Version = "0.1.0"
+
+// Usage is what --help prints.
+const Usage = `usage: shim [exec] [flags] -- TARGET [ARG...]
+
+Starts TARGET with only descriptors 0, 1 and 2 (and 5, see --pass-token), forwards signals to it, and exits
+with its status.
+
+  --pass-token           hand descriptor 5, a pipe with a token, to TARGET at 5, unread
+  --sandbox-profile ABS  run TARGET inside the sandbox that this file describes
+  --identity             prove the launch identity that descriptor 3 brings; needs --session-id
+  --session-id ID        the session's name: letters, digits, "." "_" "-", at most 128
+  --pty                  make descriptor 0 the controlling terminal of a new session
+  --status-fd N          write status events, one JSON object a line, to this descriptor
+                         (default 4, if that is a pipe or socket)
+  --listener-fd N        hand the listener of the sandbox's own network back over this Unix socket;
+                         only the host has a use for it
+  --help, --version
+
+exit status: the target's own, or 128 + signal; 127 not found, 126 cannot start; 78 identity refused;
+70 usage error, or a sandbox that cannot be applied.
+
+example: shim --pass-token -- claude 5< <(cat ~/.config/relay/token)
+`
+
+// options are the command line, checked (S02) but for the descriptors that it names.
+type options struct {
+	sessionID string
+	identity  bool
+	pty       bool
+	passToken bool
+	profile   string
+	statusFD  int // -1: not asked for
+	listener  int // -1: none
+	target    []string
+
+	help, version bool
+}
+
+// usageError is a mistake of the caller's: exit 70, no event, nothing started.
+type usageError struct{ msg, hint string }
+
+func (e *usageError) Error() string { return e.msg }
+
+func parseOptions(args []string) (*options, error) {
+	o := &options{statusFD: -1, listener: -1}
+	if len(args) > 0 && args[0] == "exec" {
+		args = args[1:]
+	}
+	f := flag.NewFlagSet("shim", flag.ContinueOnError)
+	f.SetOutput(io.Discard)
+	seen := map[string]bool{}
+	once := func(name string, set func(string) error) func(string) error {
+		return func(v string) error {
+			if seen[name] {
+				return errors.New("given twice")
+			}
+			seen[name] = true
+			return set(v)
+		}
+	}
+	text := func(name string, p *string) {
+		f.Func(name, "", once(name, func(v string) error { *p = v; return nil }))
+	}
+	yes := func(name string, p *bool) {
+		f.BoolFunc(name, "", once(name, func(v string) (err error) { *p, err = strconv.ParseBool(v); return }))
+	}
+	number := func(name string, p *int) {
+		f.Func(name, "", once(name, func(v string) (err error) { *p, err = plainDecimal(v); return }))
+	}
+	text("session-id", &o.sessionID)
+	text("sandbox-profile", &o.profile)
+	yes("identity", &o.identity)
+	yes("pty", &o.pty)
+	yes("pass-token", &o.passToken)
+	yes("version", &o.version)
+	number("status-fd", &o.statusFD)
+	number("listener-fd", &o.listener)
+
+	if err := f.Parse(args); errors.Is(err, flag.ErrHelp) {
+		o.help = true
+		return o, nil
+	} else if err != nil {
+		return nil, &usageError{err.Error(), "shim --help lists the flags"}
+	}
+	if o.version {
+		return o, nil
+	}
+	// The flag package swallows "--"; a target without it is refused, so that a mistyped flag never runs.
+	o.target = f.Args()
+	if n := len(args) - len(o.target); len(o.target) > 0 && (n == 0 || args[n-1] != "--") {
+		return nil, &usageError{"unexpected argument " + strconv.Quote(o.target[0]), "put -- before the target: shim [flags] -- TARGET [ARG...]"}
+	}
+	return o, o.check(seen)
+}
+
+// check holds the rules of S02 that need no look at a descriptor.
+func (o *options) check(seen map[string]bool) error {
+	switch {
+	case len(o.target) == 0:
+		return &usageError{"no target", "shim [flags] -- TARGET [ARG...]"}
+	case o.identity && !seen["session-id"]:
+		return &usageError{"--identity needs --session-id", ""}
+	case seen["session-id"] && !ValidSessionID(o.sessionID):
+		return &usageError{"--session-id: " + strconv.Quote(o.sessionID) + " is not a session id", `letters, digits, ".", "_" and "-", at most 128, the first a letter or digit`}
+	case seen["sandbox-profile"] && !filepath.IsAbs(o.profile):
+		return &usageError{"--sandbox-profile: " + strconv.Quote(o.profile) + " is not an absolute path", ""}
+	case o.statusFD == IdentityFD && o.identity:
+		return &usageError{"--status-fd: fd 3 carries the identity", "use --status-fd 4"}
+	case o.statusFD == TokenFD && o.passToken:
+		return &usageError{"--status-fd: fd 5 carries the token", "use --status-fd 4"}
+	case o.listener >= 0 && (o.listener <= TokenFD || o.listener == o.statusFD):
+		return &usageError{"--listener-fd: fd " + strconv.Itoa(o.listener) + " is taken", "use --listener-fd 6"}
+	case o.listener >= 0 && o.profile == "":
+		return &usageError{"--listener-fd needs --sandbox-profile", ""}
+	}
+	return nil
+}
+
+// plainDecimal reads a descriptor number: digits alone, at most 2³¹-1.
+func plainDecimal(s string) (int, error) {
+	n, err := strconv.ParseInt(s, 10, 32)
+	if err != nil || strings.Trim(s, "0123456789") != "" || (len(s) > 1 && s[0] == '0') {
+		return -1, errors.New("not a descriptor number in plain decimal")
+	}
+	return int(n), nil
+}
+
+// launch is one run of the shim.
+type launch struct {
+	*options
+	environ []string
+	fds     launchFDs
+	status  status
+	signals *signals
+	term    terminal
+	target  *target
+}
+
+// Main runs the shim with the command line and environment given and returns its exit status.
+func Main(args, environ []string) int {
+	if isStage(args) {
+		return stageMain(args, environ)
+	}
+	hideMemory()
+	o, err := parseOptions(args[min(1, len(args)):])
+	switch {
+	case err != nil:
+		return finish(nil, err)
+	case o.help:
+		return say(1, Usage)
+	case o.version:
+		return say(1, "shim "+Version+"\n")
+	}
+	l := &launch{options: o, environ: environ, status: status{fd: -1}}
+	err = l.run()
+	l.term.takeBack() // whatever the exit (S18)
+	return finish(l, err)
+}
+
+// run is the agenda of a launch (S04).
+func (l *launch) run() error {
+	l.signals = catchSignals()
+	if err := l.checkFDs(); err != nil {
+		return err
+	}
+	secret, err := l.readSecret()
+	if err != nil {
+		return err
+	}
+	if err := l.becomeLeader(); err != nil {
+		return err
+	}
+	if err := l.hello(secret); err != nil {
+		return err
+	}
+	if err := l.start(); err != nil {
+		return err
+	}
+	return l.wait()
+}
+
+// finish says what went wrong, ends as the target ended, and is the one place that decides the exit status (S16).
+func finish(l *launch, err error) int {
+	var (
+		usage    *usageError
+		identity *identityError
+		start    *startError
+		stopped  *stoppedError
+		ended    *endedError
+	)
+	switch {
+	case errors.As(err, &ended):
+		return l.endAs(ended.status)
+	case errors.As(err, &stopped):
+		return ExitSignal + int(stopped.signal)
+	case errors.As(err, &identity):
+		complain(err.Error(), "")
+		return ExitIdentity
+	case errors.As(err, &start):
+		complain(err.Error(), start.hint)
+		return start.exit
+	case errors.As(err, &usage):
+		complain(usage.msg, usage.hint)
+		return ExitUsage
+	}
+	complain(err.Error(), "")
+	return ExitUsage
+}
+
+// endedError is a target that ran and ended, stoppedError a launch that a signal stopped before.
+type endedError struct{ status syscall.WaitStatus }
+type stoppedError struct{ signal syscall.Signal }
+
+func (e *endedError) Error() string   { return "target ended" }
+func (e *stoppedError) Error() string { return "launch stopped by " + e.signal.String() }
+
+func complain(msg, hint string) {
+	if hint != "" {
+		hint = "shim: hint: " + hint + "\n"
+	}
+	say(2, "shim: error: "+msg+"\n"+hint)
+}
+
+func warn(msg string) { say(2, "shim: warning: "+msg+"\n") }
+
+// say writes past the os package, whose writes to a broken pipe on 1 or 2 would end the shim.
+func say(fd int, text string) int {
+	for b := []byte(text); len(b) > 0; {
+		n, err := unix.Write(fd, b)
+		if err != nil && err != unix.EINTR {
+			return ExitUsage
+		}
+		b = b[max(n, 0):]
+	}
+	return 0
+}

@@ -1,0 +1,164 @@
+package shim
+
+import (
+	"os"
+	"os/signal"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// forwarded are the signals that go to the target (S15).
+var forwarded = []os.Signal{
+	syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM, syscall.SIGQUIT,
+	syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGWINCH,
+}
+
+// signals are what the shim is told while it runs. Handlers stand before anything else of a launch, so that a
+// signal either stops the launch or reaches the target (S15).
+type signals struct {
+	forward chan os.Signal // to the target
+	child   chan os.Signal // a child changed state; one pending notice is enough, the state is then read
+	resumed chan os.Signal // the shell resumed the job
+	held    []os.Signal    // came before the target could take them
+}
+
+func catchSignals() *signals {
+	s := &signals{make(chan os.Signal, 32), make(chan os.Signal, 1), make(chan os.Signal, 1), nil}
+	for _, sig := range forwarded {
+		// A signal that the caller had ignored (nohup) stays ignored, here and in the target (S17).
+		if !signal.Ignored(sig) {
+			signal.Notify(s.forward, sig)
+		}
+	}
+	signal.Notify(s.child, syscall.SIGCHLD)
+	return s
+}
+
+// hold keeps a signal for the target, unless it is one that ends a program: then it stops the launch.
+func (s *signals) hold(sig os.Signal) error {
+	switch sig {
+	case syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGWINCH:
+		s.held = append(s.held, sig)
+		return nil
+	}
+	return &stoppedError{sig.(syscall.Signal)}
+}
+
+// mayStart is the last look before the target starts: what comes later reaches the target.
+func (s *signals) mayStart() error {
+	for {
+		select {
+		case sig := <-s.forward:
+			if err := s.hold(sig); err != nil {
+				return err
+			}
+		default:
+			return nil
+		}
+	}
+}
+
+// interruptible runs a step that may wait for others, and gives it up when a signal stops the launch.
+func (l *launch) interruptible(step func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- step() }()
+	for {
+		select {
+		case err := <-done:
+			return err
+		case sig := <-l.signals.forward:
+			if err := l.signals.hold(sig); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// wait forwards signals until the target has ended, then reaps it. It learns of the end without reaping, so that
+// no signal is ever sent to a process number that may be somebody else's by then (S15).
+func (l *launch) wait() error {
+	if l.term.fd >= 0 {
+		signal.Notify(l.signals.resumed, syscall.SIGCONT)
+	}
+	for _, sig := range l.signals.held {
+		l.forward(sig)
+	}
+	for {
+		select {
+		case sig := <-l.signals.forward:
+			l.forward(sig)
+		case <-l.signals.resumed:
+			l.resume()
+		case <-l.signals.child:
+			switch exited, stopped := l.target.watch.state(); {
+			case exited:
+				return l.reap()
+			case stopped != 0:
+				l.suspend(stopped)
+			}
+		}
+	}
+}
+
+// forward sends sig to the target's process group. A target that shares the shim's group gets it alone, and not
+// at all if the terminal, which signals a whole group, has given it to the target already (S18).
+func (l *launch) forward(sig os.Signal) {
+	switch s := sig.(syscall.Signal); {
+	case !l.term.share:
+		unix.Kill(-l.target.pid, s)
+	case (s == unix.SIGINT || s == unix.SIGQUIT) && l.term.inFront():
+	default:
+		unix.Kill(l.target.pid, s)
+	}
+}
+
+// suspend follows a target that stopped: the shim stops its own process group, with all that the shell counts to
+// the job, and goes on when the shell resumes it. In an orphaned group, which no shell could resume, the kernel
+// does not stop anything, and the target goes on at once.
+func (l *launch) suspend(by syscall.Signal) {
+	if l.term.fd < 0 || (l.pty && by == unix.SIGSTOP) {
+		return
+	}
+	l.term.takeBack()
+	unix.Kill(0, unix.SIGTSTP)
+	l.term.give(l.target.pid)
+	unix.Kill(-l.target.pid, unix.SIGCONT)
+}
+
+// resume hands the terminal on when the shell has put a running job into the foreground.
+func (l *launch) resume() {
+	if l.term.give(l.target.pid) {
+		unix.Kill(-l.target.pid, unix.SIGCONT)
+	}
+}
+
+func (l *launch) reap() error {
+	l.target.cmd.Wait()
+	status := l.target.cmd.ProcessState.Sys().(syscall.WaitStatus)
+	e := event{name: EventExit}
+	if status.Signaled() {
+		e.signal = int(status.Signal())
+	} else {
+		e.status = status.ExitStatus()
+	}
+	l.status.send(e)
+	return &endedError{status}
+}
+
+// endAs gives the terminal back and is the exit status for a target that ran. When the terminal's ^C or ^\ ended
+// it, the shim, and a script around it, end by that signal as they would have with the bare program (S18).
+func (l *launch) endAs(status syscall.WaitStatus) int {
+	if !status.Signaled() {
+		return status.ExitStatus()
+	}
+	sig := status.Signal()
+	if l.term.hand && (sig == unix.SIGINT || sig == unix.SIGQUIT) && !signal.Ignored(sig) && byDefault(sig) {
+		if l.term.share {
+			unix.Kill(os.Getpid(), sig)
+		} else {
+			unix.Kill(0, sig)
+		}
+	}
+	return ExitSignal + int(sig)
+}

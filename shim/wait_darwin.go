@@ -1,0 +1,72 @@
+package shim
+
+import (
+	"os/signal"
+	"sync/atomic"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// dieWithShim: macOS has no parent-death signal (documented limit of S19).
+func dieWithShim(*syscall.SysProcAttr) {}
+
+// emptySignalState: the runtime's own handlers are reset by exec; what it does not handle stays as it was.
+func emptySignalState() {}
+
+// byDefault leaves the signal to the runtime, which then ends the program by it. For QUIT it would print its
+// goroutines first, so that one is left to the exit status.
+func byDefault(sig syscall.Signal) bool {
+	signal.Reset(sig)
+	return sig != syscall.SIGQUIT
+}
+
+// watch sees the target's state without reaping it: its end by a kernel queue, its stops by waitid.
+type watch struct {
+	pid    int
+	exited *atomic.Bool
+}
+
+func watchTarget(pid int, s *signals) watch {
+	w := watch{pid, new(atomic.Bool)}
+	queue, err := unix.Kqueue()
+	if err != nil {
+		w.exited.Store(true) // the reaping wait that follows blocks until the end: late, but right
+		s.child <- syscall.SIGCHLD
+		return w
+	}
+	unix.CloseOnExec(queue)
+	go func() {
+		defer unix.Close(queue)
+		ask := []unix.Kevent_t{{Ident: uint64(pid), Filter: unix.EVFILT_PROC, Flags: unix.EV_ADD | unix.EV_ONESHOT, Fflags: unix.NOTE_EXIT}}
+		got := make([]unix.Kevent_t, 1)
+		for {
+			n, err := unix.Kevent(queue, ask, got, nil)
+			if n > 0 || (err != nil && err != unix.EINTR) {
+				break
+			}
+		}
+		w.exited.Store(true)
+		s.child <- syscall.SIGCHLD
+	}()
+	return w
+}
+
+func (w watch) state() (exited bool, stopped syscall.Signal) {
+	if w.exited.Load() {
+		return true, 0
+	}
+	var info struct {
+		signo, errno, code, pid int32
+		uid                     uint32
+		status                  int32
+		_                       [80]byte
+	}
+	const onePID, stops, noHang = 1, 0x8, 0x1 // P_PID, WSTOPPED, WNOHANG
+	_, _, errno := unix.Syscall6(unix.SYS_WAITID, onePID, uintptr(w.pid), uintptr(unsafe.Pointer(&info)), stops|noHang, 0, 0)
+	if errno == 0 && info.pid == int32(w.pid) {
+		return false, syscall.Signal(info.status)
+	}
+	return false, 0
+}

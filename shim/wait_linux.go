@@ -1,0 +1,106 @@
+package shim
+
+import (
+	"os"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// dieWithShim has the kernel kill the target when the thread that starts it, which lives as long as the shim,
+// is gone (S19).
+func dieWithShim(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGKILL }
+
+// emptySignalState gives the target an empty signal mask and default dispositions (S17). The runtime has its own
+// handler for most signals, which exec resets; the rest may still be ignored as the caller had them, which
+// exec would keep. HUP and INT are the exception on purpose (nohup).
+func emptySignalState() {
+	unix.PthreadSigmask(unix.SIG_SETMASK, &unix.Sigset_t{}, nil)
+	for sig := syscall.Signal(1); sig <= 64; sig++ {
+		if disposition(sig) == ignored && sig != syscall.SIGHUP && sig != syscall.SIGINT {
+			byDefault(sig)
+		}
+	}
+}
+
+// sigaction is the kernel's, large enough for every architecture. os/signal can neither tell nor restore the
+// default disposition of a signal, hence the plain system call.
+type sigaction struct {
+	handler uintptr
+	rest    [4]uint64
+}
+
+const (
+	ignored = 1 // SIG_IGN
+	setSize = 8 // bytes of a signal set
+)
+
+func disposition(sig syscall.Signal) uintptr {
+	var a sigaction
+	unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(sig), 0, uintptr(unsafe.Pointer(&a)), setSize, 0, 0)
+	return a.handler
+}
+
+// byDefault gives sig its default disposition (an all-zero sigaction).
+func byDefault(sig syscall.Signal) bool {
+	var a sigaction
+	_, _, errno := unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(sig), uintptr(unsafe.Pointer(&a)), 0, setSize, 0, 0)
+	return errno == 0
+}
+
+// watch sees the target's state without reaping it.
+type watch struct {
+	pid  int
+	init bool // process 1 inherits orphans (S20)
+}
+
+func watchTarget(pid int, _ *signals) watch { return watch{pid, os.Getpid() == 1} }
+
+// childInfo is the start of a siginfo of SIGCHLD on a 64-bit machine.
+type childInfo struct {
+	signo, errno, code, _ int32
+	pid                   int32
+	uid                   uint32
+	status                int32
+}
+
+// state says whether the target has exited, or by which signal it stopped since the last look.
+func (w watch) state() (exited bool, stopped syscall.Signal) {
+	w.reapOrphans()
+	c := peek(unix.P_PID, w.pid, unix.WEXITED|unix.WSTOPPED|unix.WNOWAIT)
+	if c.pid == 0 {
+		return false, 0
+	}
+	if c.code != cldStopped {
+		return true, 0
+	}
+	peek(unix.P_PID, w.pid, unix.WSTOPPED) // takes the notice, or it would be seen again
+	return false, syscall.Signal(c.status)
+}
+
+const cldStopped = 5 // CLD_STOPPED
+
+// reapOrphans takes the status of every child but the target.
+func (w watch) reapOrphans() {
+	for w.init {
+		c := peek(unix.P_ALL, 0, unix.WEXITED|unix.WNOWAIT)
+		if c.pid == 0 || int(c.pid) == w.pid {
+			return
+		}
+		unix.Wait4(int(c.pid), nil, unix.WNOHANG, nil)
+	}
+}
+
+func peek(kind, id, options int) childInfo {
+	for {
+		var info unix.Siginfo
+		switch unix.Waitid(kind, id, &info, options|unix.WNOHANG, nil) {
+		case nil:
+			return *(*childInfo)(unsafe.Pointer(&info))
+		case unix.EINTR:
+		default:
+			return childInfo{}
+		}
+	}
+}
