@@ -55,23 +55,29 @@ func (s *script) addHandle(kind string, c *call) error {
 // across exec, and blocking, as a program expects them.
 func makeEnds(kind string) (a, b int, err error) {
 	var p [2]int
-	switch kind {
-	case "tty":
+	if kind == "tty" {
 		return openTerminal(24, 80)
-	case "socket":
-		syscall.ForkLock.RLock()
-		defer syscall.ForkLock.RUnlock()
-		p, err = syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
-	default:
-		syscall.ForkLock.RLock()
-		defer syscall.ForkLock.RUnlock()
-		err = syscall.Pipe(p[:])
 	}
-	if err == nil {
-		syscall.CloseOnExec(p[0])
-		syscall.CloseOnExec(p[1])
-	}
+	betweenStarts(func() {
+		if kind == "socket" {
+			p, err = syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
+		} else {
+			err = syscall.Pipe(p[:])
+		}
+		if err == nil {
+			syscall.CloseOnExec(p[0])
+			syscall.CloseOnExec(p[1])
+		}
+	})
 	return p[0], p[1], err
+}
+
+// betweenStarts does what must not happen while another script's program is on its way from fork to exec,
+// where it has a copy of every descriptor: then a closed pipe would not be closed everywhere.
+func betweenStarts(do func()) {
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	do()
 }
 
 // give is the end that a redirect hands on.
@@ -88,7 +94,7 @@ func (h *handle) give(direction byte) (int, error) {
 
 func (h *handle) gave(direction byte) {
 	if fd := h.child[direction]; !h.keep && h.open[fd] {
-		syscall.Close(fd)
+		betweenStarts(func() { syscall.Close(fd) })
 		h.open[fd] = false
 	}
 }
@@ -125,14 +131,16 @@ func (h *handle) close() {
 		if !open {
 			continue
 		}
-		switch f := h.own[fd]; {
-		case h.in != nil && fd == h.from:
-			h.in.close()
-		case f != nil:
-			f.Close()
-		default:
-			syscall.Close(fd)
-		}
+		betweenStarts(func() {
+			switch f := h.own[fd]; {
+			case h.in != nil && fd == h.from:
+				h.in.close()
+			case f != nil:
+				f.Close()
+			default:
+				syscall.Close(fd)
+			}
+		})
 		h.open[fd] = false
 	}
 }
@@ -188,7 +196,7 @@ func cmdSend(s *script, c *call) error {
 		if h.kind == "socket" {
 			err = syscall.Shutdown(h.to, syscall.SHUT_WR)
 		} else {
-			err = f.Close()
+			betweenStarts(func() { err = f.Close() })
 			h.open[h.to] = false
 		}
 	}

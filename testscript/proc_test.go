@@ -199,7 +199,7 @@ func feed(t *table, data []byte) error {
 	t.fds[0] = uintptr(r)
 	go func() { // ends when all is read, or when nobody is left to read it
 		f.Write(data)
-		f.Close()
+		betweenStarts(func() { f.Close() })
 	}()
 	return nil
 }

@@ -47,7 +47,7 @@ func (t *table) open(path string, flags int) (uintptr, error) {
 // done closes in the engine what the program has, or was to have.
 func (t *table) done(started bool) {
 	for _, fd := range t.opened {
-		syscall.Close(fd)
+		betweenStarts(func() { syscall.Close(fd) })
 	}
 	for _, gave := range t.given {
 		if started {
