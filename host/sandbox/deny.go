@@ -1,0 +1,166 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// denied is one path that stays closed whatever is granted.
+type denied struct {
+	place
+	private bool // the pair's own: token file, state directory, settings
+	// link: the path is a link that a deny was reached through. What counts is that its name stays what it
+	// is: a session that could replace it would choose what the next launch denies, and what the host
+	// reads as the token.
+	link bool
+}
+
+// deny resolves the deny entries, a template's and the pair's own.
+func (b *builder) deny() error {
+	for _, entry := range b.spec.Deny {
+		if err := b.denyEntry(entry, false); err != nil {
+			return fmt.Errorf("deny %q: %w", entry, err)
+		}
+	}
+	for _, entry := range b.spec.Private {
+		if err := b.denyEntry(entry, true); err != nil {
+			return fmt.Errorf("%q, which every session is denied: %w", entry, err)
+		}
+	}
+	return nil
+}
+
+func (b *builder) denyEntry(entry string, private bool) error {
+	p, err := b.locate(entry)
+	if errors.Is(err, fs.ErrPermission) {
+		// The way ends in a folder that may not be searched now; its owner, the target too, can change
+		// that. So the folder itself is what is denied.
+		p.spelled, err = p.real, nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, link := range p.links {
+		if err := b.trusted(link); err != nil {
+			return err
+		}
+	}
+	if b.spec.GOOS == "linux" && below(p.real, "/proc") {
+		return errors.New("entries of /proc come and go: deny /proc whole")
+	}
+	b.addDenied(denied{place: p, private: private})
+	for _, link := range p.links {
+		b.addDenied(denied{place: place{spelled: link, real: link}, private: private, link: true})
+	}
+	return nil
+}
+
+func (b *builder) addDenied(d denied) {
+	same := func(o denied) bool { return o.real == d.real && o.spelled == d.spelled && o.link == d.link }
+	if i := slices.IndexFunc(b.denies, same); i >= 0 {
+		b.denies[i].private = b.denies[i].private || d.private
+		return
+	}
+	b.denies = append(b.denies, d)
+}
+
+// trusted refuses a link that someone other than root could turn (X07), also when this process is root:
+// where it leads is decided now, the profile holds for the whole session, and whoever turns the link
+// moves what is denied from under it.
+func (b *builder) trusted(link string) error {
+	dir, err := b.sys.lstat(filepath.Dir(link))
+	if err != nil {
+		return reason(err)
+	}
+	if dir.othersWrite() {
+		return fmt.Errorf("the link %q is in a folder that not only root can change: name what the link leads to", link)
+	}
+	return nil
+}
+
+// refuseBlocked refuses a deny that takes away what the session is for, which would otherwise show as a
+// target that fails in odd ways.
+func (b *builder) refuseBlocked() error {
+	for _, d := range b.denies {
+		if d.link {
+			continue
+		}
+		for _, g := range b.grants {
+			what := ""
+			switch {
+			case !within(g.real, d.real):
+			case g.from == fromSession && g.real == b.temp:
+				what = "the temporary directory"
+			case g.from == fromSession:
+				what = "the working directory"
+			}
+			if what != "" {
+				return fmt.Errorf("deny of %q takes away %s %q", d.spelled, what, g.real)
+			}
+		}
+		if b.target != "" && within(b.target, d.real) {
+			return fmt.Errorf("deny of %q takes away the target's program %q", d.spelled, b.target)
+		}
+	}
+	return nil
+}
+
+// dropDenied removes grants that a deny covers whole: denies win (X05).
+func (b *builder) dropDenied() error {
+	covered := func(path string) bool {
+		return slices.ContainsFunc(b.denies, func(d denied) bool { return !d.link && within(path, d.real) })
+	}
+	b.grants = slices.DeleteFunc(b.grants, func(g grant) bool { return covered(g.real) })
+	b.create = slices.DeleteFunc(b.create, covered)
+	return nil
+}
+
+// warnFolders is how many folders the warning names.
+const warnFolders = 4
+
+// warn says once what a deny inside a grant costs (X06). On Linux each folder from the grant down to what
+// is denied becomes a list, because a right on a folder is a right on all below it. macOS judges names one
+// by one, and the folders stay as they were.
+func (b *builder) warn() error {
+	if b.spec.GOOS != "linux" {
+		return nil
+	}
+	var lists []string
+	cure := "keep what is denied outside what is granted"
+	for _, g := range b.grants {
+		for _, d := range b.denies {
+			if !g.write || g.kind != folder || !below(d.real, g.real) {
+				continue
+			}
+			if d.private {
+				cure = "keep the token outside what templates grant"
+			}
+			dir := filepath.Dir(d.real)
+			if d.missing != "" {
+				dir = filepath.Dir(d.missing)
+			}
+			for ; within(dir, g.real); dir = filepath.Dir(dir) {
+				lists = append(lists, dir)
+			}
+		}
+	}
+	if len(lists) == 0 {
+		return nil
+	}
+	slices.Sort(lists)
+	lists = slices.Compact(lists)
+	more := ""
+	if n := len(lists) - warnFolders; n > 0 {
+		lists, more = lists[:warnFolders], fmt.Sprintf(" and %d more", n)
+	}
+	for i := range lists {
+		lists[i] = fmt.Sprintf("%q", lists[i])
+	}
+	b.warnings = append(b.warnings, fmt.Sprintf("no new files directly in %s%s, which hold what is denied: %s",
+		strings.Join(lists, ", "), more, cure))
+	return nil
+}

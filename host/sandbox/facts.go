@@ -1,0 +1,91 @@
+package sandbox
+
+import (
+	"io"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// facts is how this package learns about files. It never writes, and it never opens what is not a regular
+// file: a FIFO or a device in a path must not hold up, or take part in, a launch.
+type facts struct {
+	lstat func(path string) (node, error)
+	names func(dir string) ([]string, error)
+	head  func(path string) ([]byte, error) // the first bytes of a regular file
+	fold  bool                              // names may differ in letter case from how they are stored
+}
+
+// node is what stands at a path itself, not behind it.
+type node struct {
+	mode fs.FileMode
+	uid  uint32
+	id   [2]uint64 // device and inode: two spellings of one name share it
+	link string    // what a symbolic link says
+}
+
+func (n node) isDir() bool  { return n.mode.IsDir() }
+func (n node) isLink() bool { return n.mode&fs.ModeSymlink != 0 }
+func (n node) isExec() bool { return n.mode.IsRegular() && n.mode.Perm()&0o111 != 0 }
+
+// othersWrite says whether someone other than root owns the folder or can write in it (X07). Neither a
+// sticky bit nor root's own group makes a difference: the one lets anyone add names, the other has members.
+func (n node) othersWrite() bool { return n.uid != 0 || n.mode.Perm()&0o022 != 0 }
+
+// headLen covers a shebang line: no kernel reads more of one than this.
+const headLen = 512
+
+var system = facts{lstat: lstat, names: names, head: head}
+
+func lstat(path string) (node, error) {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return node{}, err
+	}
+	n := node{mode: info.Mode()}
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		n.uid = st.Uid
+		n.id = [2]uint64{uint64(st.Dev), st.Ino}
+	}
+	if n.isLink() {
+		n.link, err = os.Readlink(path)
+	}
+	return n, err
+}
+
+func names(dir string) ([]string, error) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return f.Readdirnames(-1)
+}
+
+func head(path string) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	buf := make([]byte, headLen)
+	n, err := io.ReadFull(f, buf)
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		err = nil
+	}
+	return buf[:n], err
+}
+
+// with returns facts in which planned folders exist already.
+func (f facts) with(planned map[string]bool, fold bool) facts {
+	real := f.lstat
+	f.fold = fold
+	f.lstat = func(path string) (node, error) {
+		n, err := real(path)
+		if err != nil && planned[path] {
+			return node{mode: fs.ModeDir | 0o700, uid: uint32(os.Getuid())}, nil
+		}
+		return n, err
+	}
+	return f
+}

@@ -1,0 +1,170 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"hostshim/shim"
+)
+
+// Spec says what one session may reach. Nothing in it need exist but WorkDir.
+type Spec struct {
+	GOOS string // "linux" or "darwin": which profile to write
+
+	Home    string // what ~ stands for; may be empty, then ~ is an error
+	WorkDir string // read-write, with all below
+	TempDir string // read-write, with all below; may be made after Build, by the host
+
+	UserTempDir string // macOS: getconf DARWIN_USER_TEMP_DIR; else empty
+
+	Program string // the target, as found through PATH; empty or missing: the shim will report it
+	Path    string // the target's PATH, in which #!/usr/bin/env looks
+
+	Read      []string // a template's entries: absolute, ~ or ~/…
+	ReadWrite []string
+	Deny      []string
+	Private   []string // token file, state directory, settings: denied whatever is granted (X06, X12)
+
+	Network   string // "", shim.NetworkOpen or shim.NetworkModel; empty is open
+	ModelPort int    // macOS with shim.NetworkModel: the one loopback port that stays open
+}
+
+// Profile is what Build makes of a Spec.
+type Profile struct {
+	Text     []byte
+	Ext      string   // ".json" or ".sb"
+	Network  string   // shim.NetworkOpen or shim.NetworkModel
+	Warnings []string // for the user, at most one line each
+	Create   []string // folders to make 0700 before the start, parents first
+}
+
+// Build resolves spec against the file system and renders its profile. It only reads: an error, whose text
+// names the entry and the reason, leaves nothing behind.
+func Build(spec Spec) (Profile, error) {
+	return build(spec, system)
+}
+
+func build(spec Spec, sys facts) (Profile, error) {
+	r, err := resolve(spec, sys)
+	if err != nil {
+		return Profile{}, err
+	}
+	p := Profile{Network: r.network, Warnings: r.warnings, Create: r.create}
+	if spec.GOOS == "darwin" {
+		p.Ext = ".sb"
+		p.Text, err = renderSBPL(r)
+	} else {
+		p.Ext = ".json"
+		p.Text, err = renderPolicy(r)
+	}
+	if err != nil {
+		return Profile{}, err
+	}
+	if len(p.Text) > shim.MaxProfile {
+		return Profile{}, fmt.Errorf("the profile is larger than %d bytes", shim.MaxProfile)
+	}
+	return p, nil
+}
+
+// Prepare makes the folders that templates grant read-write and that are missing (X05). On an error it
+// takes back what it made.
+func (p Profile) Prepare() error {
+	for i, dir := range p.Create {
+		// Mkdir, not MkdirAll: whatever stands at a name by now is not what Build saw, and a link there
+		// would lead the grant elsewhere. The second stage refuses a link; this refuses all the rest.
+		err := os.Mkdir(dir, 0o700)
+		if errors.Is(err, os.ErrExist) {
+			var info os.FileInfo
+			if info, err = os.Lstat(dir); err == nil && !info.IsDir() {
+				err = fmt.Errorf("mkdir %s: something else is there", dir)
+			}
+			if err == nil {
+				continue // another launch of the same template was faster
+			}
+		}
+		if err != nil {
+			for ; i > 0; i-- {
+				os.Remove(p.Create[i-1]) // a folder that is in use by now stays
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// rules is a session's reach with every path resolved: what the renderers put into words.
+type rules struct {
+	grants   []grant
+	denies   []denied
+	tools    string // macOS: the command-line tools' folder
+	network  string
+	port     int
+	warnings []string
+	create   []string
+}
+
+// builder holds a Spec while it is resolved.
+type builder struct {
+	rules
+	spec    Spec
+	sys     facts
+	home    string          // Home with its links followed
+	temp    string          // TempDir likewise
+	target  string          // Program likewise; empty when it cannot run
+	planned map[string]bool // folders that are missing but will be there before the start
+}
+
+// resolve is the agenda. Denies come after every grant: a folder that a grant will create exists by the
+// time a deny inside it counts.
+func resolve(spec Spec, sys facts) (rules, error) {
+	b := &builder{spec: spec, planned: map[string]bool{}}
+	b.sys = sys.with(b.planned, spec.GOOS == "darwin")
+	for _, step := range []func() error{
+		b.check,
+		b.baseline,
+		b.session,
+		b.templates,
+		b.program,
+		b.deny,
+		b.refuseBlocked,
+		b.refuseTurnable,
+		b.dropDenied,
+		b.warn,
+	} {
+		if err := step(); err != nil {
+			return rules{}, err
+		}
+	}
+	return b.rules, nil
+}
+
+func (b *builder) check() error {
+	switch b.spec.GOOS {
+	case "linux", "darwin":
+	default:
+		return fmt.Errorf("no sandbox for system %q", b.spec.GOOS)
+	}
+	switch b.spec.Network {
+	case "":
+		b.network = shim.NetworkOpen
+	case shim.NetworkOpen, shim.NetworkModel:
+		b.network = b.spec.Network
+	default:
+		return fmt.Errorf("network %q, want %q or %q", b.spec.Network, shim.NetworkOpen, shim.NetworkModel)
+	}
+	if b.spec.GOOS == "darwin" && b.network == shim.NetworkModel {
+		if b.spec.ModelPort < 1 || b.spec.ModelPort > 65535 {
+			return fmt.Errorf("network %q: port %d is none", shim.NetworkModel, b.spec.ModelPort)
+		}
+		b.port = b.spec.ModelPort
+	}
+	if b.spec.Home != "" {
+		p, err := b.locate(b.spec.Home)
+		if err != nil {
+			return fmt.Errorf("home directory %q: %w", b.spec.Home, err)
+		}
+		b.home = p.real
+	}
+	return nil
+}
