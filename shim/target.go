@@ -32,13 +32,12 @@ func (e *startError) Error() string { return e.err.Error() }
 
 // start starts the target in its sandbox, if it has one, and closes the shim's copy of the token (S06).
 func (l *launch) start() error {
-	started, err := l.spawn()
+	err := l.spawn()
 	for _, f := range []*os.File{l.fds.token, l.fds.listener} {
 		if f != nil {
 			f.Close()
 		}
 	}
-	l.term.ready()
 	var failed *startError
 	switch {
 	case errors.As(err, &failed):
@@ -47,19 +46,18 @@ func (l *launch) start() error {
 	case err != nil:
 		return err
 	}
-	l.target = started
-	l.status.send(event{name: EventStarted, pid: started.pid})
+	l.status.send(event{name: EventStarted, pid: l.target.pid})
 	return nil
 }
 
-func (l *launch) spawn() (*target, error) {
+func (l *launch) spawn() error {
 	name := l.options.target[0]
 	path, errno := lookPath(name, l.environ)
 	if errno != 0 {
-		return nil, notStarted(name, errno, errno == unix.ENOENT || errno == unix.ENOTDIR)
+		return notStarted(name, errno, errno == unix.ENOENT || errno == unix.ENOTDIR)
 	}
 	if err := sweep(); err != nil {
-		return nil, err
+		return err
 	}
 	attr := &syscall.SysProcAttr{}
 	dieWithShim(attr)
@@ -76,29 +74,31 @@ func (l *launch) spawn() (*target, error) {
 	if l.profile != "" {
 		var err error
 		if report, err = sandboxed(cmd, l.profile, l.fds.token, l.fds.listener); err != nil {
-			return nil, sandboxFailed(name, err)
+			return sandboxFailed(name, err)
 		}
 	}
 	if err := l.signals.mayStart(); err != nil {
 		report.started()
-		return nil, err
+		return err
 	}
 	emptySignalState()
 	err := startStage(cmd)
 	report.started()
+	l.term.ready()
 	if err != nil && report != nil {
-		return nil, sandboxFailed(name, err)
+		return sandboxFailed(name, err)
 	} else if err != nil {
 		var errno syscall.Errno
 		errors.As(err, &errno)
-		return nil, notStarted(name, errno, false)
+		return notStarted(name, errno, false)
 	}
+	l.target = &target{cmd: cmd, pid: cmd.Process.Pid, watch: watchTarget(cmd.Process.Pid, l.signals)}
 	if report != nil {
 		if err := l.interruptible(report.wait); err != nil {
-			return nil, l.stageFailed(name, cmd, err)
+			return l.stageFailed(name, cmd, err)
 		}
 	}
-	return &target{cmd: cmd, pid: cmd.Process.Pid, watch: watchTarget(cmd.Process.Pid, l.signals)}, nil
+	return nil
 }
 
 // stageFailed ends a second stage that did not become the target.

@@ -71,6 +71,13 @@ func (l *launch) interruptible(step func() error) error {
 			if err := l.signals.hold(sig); err != nil {
 				return err
 			}
+		case <-l.signals.child:
+			// ^Z can stop the second stage, which has the foreground already.
+			if l.target != nil {
+				if _, stopped := l.target.watch.state(); stopped != 0 {
+					l.suspend(stopped)
+				}
+			}
 		}
 	}
 }
@@ -85,18 +92,18 @@ func (l *launch) wait() error {
 		l.forward(sig)
 	}
 	for {
+		switch exited, stopped := l.target.watch.state(); {
+		case exited:
+			return l.reap()
+		case stopped != 0:
+			l.suspend(stopped)
+		}
 		select {
 		case sig := <-l.signals.forward:
 			l.forward(sig)
 		case <-l.signals.resumed:
 			l.resume()
 		case <-l.signals.child:
-			switch exited, stopped := l.target.watch.state(); {
-			case exited:
-				return l.reap()
-			case stopped != 0:
-				l.suspend(stopped)
-			}
 		}
 	}
 }
