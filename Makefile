@@ -37,7 +37,7 @@ race:
 	HOSTSHIM_BIN=$(CURDIR)/bin/race $(GO) test -count=1 ./testscript -run TestRules
 
 fuzz:
-	$(GO) run ./testscript/fuzz $(FUZZTIME)
+	CGO_ENABLED=1 sh testscript/fuzz.sh $(FUZZTIME)
 
 cross:
 	for os in linux darwin; do for arch in amd64 arm64; do \

@@ -1,0 +1,70 @@
+package host
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Row is one audit row (H09): a launch, refused ones included, an end, or a pairing made or revoked.
+type Row struct {
+	Time       string `json:"ts"`      // RFC 3339, UTC
+	Event      string `json:"event"`   // session_launch, session_end, pairing_create, pairing_revoke
+	Outcome    string `json:"outcome"` // ok, error, denied
+	SessionID  string `json:"session_id"`
+	Kind       string `json:"kind"`
+	TemplateID string `json:"template_id"`
+	Directory  string `json:"directory"`
+	Sandbox    bool   `json:"sandbox"`
+	Credential string `json:"credential"` // none, token, pairing; never its value
+	PairingID  string `json:"pairing_id,omitempty"`
+	Error      string `json:"error"`
+}
+
+// AuditFile is where the rows are: one JSON object a line, only ever appended to.
+func (p Places) AuditFile() string { return filepath.Join(p.State, "audit.jsonl") }
+
+// audit appends a row in one write, so that rows of several hosts never mix.
+func (h *Host) audit(row Row) error {
+	row.Time = time.Now().UTC().Format(time.RFC3339Nano)
+	line, err := json.Marshal(row)
+	if err != nil {
+		return err
+	}
+	if _, err := h.Places.stateDir(); err != nil {
+		return fmt.Errorf("audit: %w", err)
+	}
+	f, err := os.OpenFile(h.Places.AuditFile(), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return fmt.Errorf("audit: %w", err)
+	}
+	defer f.Close()
+	if _, err := f.Write(append(line, '\n')); err != nil {
+		return fmt.Errorf("audit: %w", err)
+	}
+	return nil
+}
+
+// row is the part of an audit row that a request tells.
+func (r *Request) row(event string) Row {
+	return Row{Event: event, SessionID: r.SessionID, Kind: r.Kind, TemplateID: r.TemplateID,
+		Directory: r.Directory, Sandbox: r.Sandbox, Credential: CredentialNone}
+}
+
+// ReadRows reads audit rows. A line that is not a row, as one cut off by a full disk, is an error naming it.
+func ReadRows(r io.Reader) (rows []Row, err error) {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, 1<<20)
+	for n := 1; lines.Scan(); n++ {
+		var row Row
+		if err := json.Unmarshal(lines.Bytes(), &row); err != nil {
+			return rows, fmt.Errorf("audit row %d: %w", n, err)
+		}
+		rows = append(rows, row)
+	}
+	return rows, lines.Err()
+}

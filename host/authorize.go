@@ -1,0 +1,316 @@
+package host
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"hostshim/host/credential"
+	"hostshim/host/sandbox"
+	"hostshim/shim"
+)
+
+// plan is a launch that may happen: everything decided, nothing minted or written yet (T04).
+type plan struct {
+	*Request
+	argv       []string
+	env        []string
+	credential string            // CredentialNone, CredentialToken or CredentialPairing
+	token      credential.Secret // what descriptor 5 will carry, if it is known by now
+	network    string            // shim.NetworkOpen or shim.NetworkModel
+	profile    *sandbox.Profile  // nil: unsandboxed, or the caller brought a profile
+	temp       string            // folder of the session's own, removed at its end
+	config     string            // Claude Code's configuration folder; "": not the host's business
+	pairingID  string
+}
+
+// authorize decides a launch. It reads the settings and the token file anew (T05) and changes nothing.
+func (h *Host) authorize(r *Request) (*plan, error) {
+	settings, warnings, err := LoadSettings(h.Places.Settings, h.Places.Named)
+	if err != nil {
+		return nil, &Refusal{SandboxUnavailable, err.Error()}
+	}
+	h.warnAll(warnings)
+	if err := r.check(); err != nil {
+		return nil, err
+	}
+	template, err := settings.Template(r.template())
+	if err != nil {
+		return nil, &Refusal{InvalidSpec, err.Error()}
+	}
+	r.TemplateID = template.ID
+	p := &plan{Request: r, network: shim.NetworkOpen}
+	if p.argv, err = r.command(template); err != nil {
+		return nil, err
+	}
+	if p.credential, err = chooseCredential(r, template, settings.ClaudeTokenFile != ""); err != nil {
+		return nil, err
+	}
+	tokenFile, err := h.readToken(p, settings)
+	if err != nil {
+		return nil, &Refusal{SandboxUnavailable, err.Error()}
+	}
+	if r.Sandbox {
+		if err := h.planSandbox(p, settings, template, tokenFile); err != nil {
+			return nil, err
+		}
+	}
+	if err := h.planEnv(p, template); err != nil {
+		return nil, err
+	}
+	return p, h.planProfile(p, template, tokenFile)
+}
+
+// check holds what a request must be, whoever made it.
+func (r *Request) check() error {
+	invalid := func(format string, args ...any) error {
+		return &Refusal{InvalidSpec, fmt.Sprintf(format, args...)}
+	}
+	switch r.Kind {
+	case KindRun, KindPty, KindClaude, KindPi, KindCodex:
+	case KindChat:
+		return invalid("kind %q has no process here", r.Kind)
+	default:
+		return invalid("unknown kind %q", r.Kind)
+	}
+	if !shim.ValidSessionID(r.SessionID) {
+		return invalid("session_id %q: want a letter or digit, then letters, digits, '.', '_' or '-', 128 at most", r.SessionID)
+	}
+	if r.Remote {
+		return invalid("host: this host starts programs on its own machine only")
+	}
+	if !filepath.IsAbs(r.Directory) {
+		return invalid("directory %q is not an absolute path", r.Directory)
+	}
+	if info, err := os.Stat(r.Directory); err != nil || !info.IsDir() {
+		return invalid("directory %q: %s", r.Directory, reason(err, "not a directory"))
+	}
+	for _, arg := range append(append([]string(nil), r.Argv...), r.ExtraArgs...) {
+		if strings.ContainsRune(arg, 0) {
+			return invalid("an argument holds a NUL byte")
+		}
+	}
+	if !r.Identity.Empty() && lookup(os.Environ(), shim.EnvBridgeSocket) == "" {
+		return invalid("identity without %s in the host's environment", shim.EnvBridgeSocket)
+	}
+	return nil
+}
+
+// reason is the system's own words for err, or what there is to say without one.
+func reason(err error, otherwise string) string {
+	var path *os.PathError
+	switch {
+	case errors.As(err, &path):
+		return path.Err.Error()
+	case err != nil:
+		return err.Error()
+	}
+	return otherwise
+}
+
+func (r *Request) template() string {
+	switch {
+	case r.TemplateID != "":
+		return r.TemplateID
+	case r.Kind == KindRun || r.Kind == KindClaude:
+		return "claude-code"
+	}
+	return "shell"
+}
+
+// command is the target and its arguments.
+func (r *Request) command(t Template) ([]string, error) {
+	argv := r.Argv
+	switch {
+	case len(argv) > 0:
+	case r.Kind == KindPi || r.Kind == KindCodex:
+		return nil, &Refusal{InvalidSpec, fmt.Sprintf("kind %q needs argv", r.Kind)}
+	case t.Command == "":
+		return nil, &Refusal{InvalidSpec, fmt.Sprintf("template %q has no command, and the request no argv", t.ID)}
+	default:
+		argv = append([]string{t.Command}, t.Args...)
+		if r.Kind == KindClaude {
+			argv = append(argv, "--print", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose")
+		}
+	}
+	return append(append([]string(nil), argv...), r.ExtraArgs...), nil
+}
+
+// chooseCredential says what a launch hands its target (T09). What a launch may not have is refused when it was
+// asked for by name, and simply not given when it was not.
+func chooseCredential(r *Request, t Template, configured bool) (string, error) {
+	asked := r.Credential
+	if asked == "" || asked == CredentialAuto {
+		asked = ""
+	}
+	byName := asked == CredentialToken || !r.Token.Empty()
+	claude := r.Sandbox && !r.Remote && (r.Kind == KindRun || r.Kind == KindPty || r.Kind == KindClaude)
+	allowed := claude && (r.Kind == KindClaude || t.ID == "claude-code" || t.Credential == CredentialToken)
+	switch {
+	case byName && !claude:
+		return "", &Refusal{InvalidSpec, "claude token requires a sandboxed local claude launch"}
+	case byName && !allowed:
+		return "", &Refusal{InvalidSpec, fmt.Sprintf(`template %q gets no token: give it "credential": "token"`, t.ID)}
+	case asked == CredentialPairing && !claude:
+		return "", &Refusal{InvalidSpec, "a pairing requires a sandboxed local claude launch"}
+	case asked == CredentialToken && !configured && r.Token.Empty():
+		return "", &Refusal{InvalidSpec, "claude_token_file is not set: name the token's file in settings.json"}
+	case !r.Token.Empty(), asked == CredentialToken:
+		return CredentialToken, nil
+	case asked == CredentialNone, asked == CredentialPairing:
+		return asked, nil
+	}
+	// Nobody asked: the template's word, else the token where the launch may have one.
+	switch {
+	case t.Credential == CredentialPairing && claude:
+		return CredentialPairing, nil
+	case t.Credential == CredentialNone, t.Credential == CredentialPairing:
+		return CredentialNone, nil
+	case allowed && configured:
+		return CredentialToken, nil
+	}
+	return CredentialNone, nil
+}
+
+// readToken finds the token file's path, which every profile denies, and reads it for a launch that hands it on.
+// A launch with a pairing needs it too: its proxy would have nothing to offer.
+func (h *Host) readToken(p *plan, s *Settings) (path string, err error) {
+	if s.ClaudeTokenFile != "" {
+		if path, err = credential.Expand("claude_token_file", s.ClaudeTokenFile); err != nil {
+			return "", err
+		}
+	}
+	p.token = p.Token
+	if p.credential == CredentialToken && p.token.Empty() {
+		var warnings []string
+		p.token, warnings, err = credential.Read("claude_token_file", path)
+		h.warnAll(warnings)
+	}
+	return path, err
+}
+
+// planSandbox refuses a launch whose sandbox cannot be had here.
+func (h *Host) planSandbox(p *plan, s *Settings, t Template, tokenFile string) error {
+	if err := shim.SandboxSupported(); err != nil {
+		return &Refusal{SandboxUnavailable, err.Error()}
+	}
+	if t.Network == shim.NetworkModel {
+		p.network = shim.NetworkModel
+	}
+	if p.ProfilePath != "" {
+		return nil
+	}
+	var id [8]byte
+	rand.Read(id[:])
+	p.temp = filepath.Join(realTemp(), "relay-"+hex.EncodeToString(id[:]))
+	if t.ownConfig {
+		p.config = filepath.Join(h.Places.Data, "claude")
+	}
+	return nil
+}
+
+// realTemp is the system's folder for temporary files, without links: profiles name real paths.
+func realTemp() string {
+	if real, err := filepath.EvalSymlinks(os.TempDir()); err == nil {
+		return real
+	}
+	return os.TempDir()
+}
+
+// planEnv decides the child's environment (E01, E02, E03).
+func (h *Host) planEnv(p *plan, t Template) error {
+	own := []string{shim.EnvSessionID + "=" + p.SessionID}
+	if socket := lookup(h.Base, shim.EnvBridgeSocket); socket != "" {
+		own = append(own, shim.EnvBridgeSocket+"="+socket)
+	}
+	if p.temp != "" {
+		own = append(own, "TMPDIR="+p.temp, "CLAUDE_CODE_TMPDIR="+p.temp)
+	}
+	if p.config != "" {
+		own = append(own, "CLAUDE_CONFIG_DIR="+p.config)
+	}
+	if p.credential != CredentialNone {
+		own = append(own, shim.EnvTokenFD+"="+strconv.Itoa(shim.TokenFD))
+	}
+	env, warnings, err := buildEnv(envSpec{
+		Base: h.Base, Template: t.Env, Request: p.Env, Passthrough: t.EnvPassthrough,
+		ModelKey: p.ModelKey, Own: own, Credential: p.credential,
+	})
+	h.warnAll(warnings)
+	if err != nil {
+		return &Refusal{InvalidSpec, err.Error()}
+	}
+	p.env = env
+	return nil
+}
+
+// planProfile writes the profile's text, still in memory.
+func (h *Host) planProfile(p *plan, t Template, tokenFile string) error {
+	if !p.Sandbox || p.ProfilePath != "" {
+		return nil
+	}
+	home, _ := os.UserHomeDir()
+	private := []string{h.Places.State, h.Places.Settings}
+	if tokenFile != "" {
+		private = append(private, tokenFile)
+	}
+	readWrite := t.ReadWrite
+	if p.config != "" {
+		readWrite = append([]string{p.config}, readWrite...)
+	}
+	path := lookup(p.env, "PATH")
+	profile, err := sandbox.Build(sandbox.Spec{
+		GOOS: runtime.GOOS, Home: home, WorkDir: p.Directory, TempDir: p.temp,
+		Program: findProgram(p.argv[0], path, p.Directory), Path: path,
+		Read: t.Read, ReadWrite: readWrite, Deny: t.Deny, Private: private,
+		Network: p.network, ModelPort: shim.ModelPort,
+	})
+	if err != nil {
+		return &Refusal{SandboxUnavailable, err.Error()}
+	}
+	h.warnAll(profile.Warnings)
+	p.profile = &profile
+	return nil
+}
+
+// findProgram is where the shim will find name, "" if nowhere: the shim then says so, with its exit status.
+func findProgram(name, path, dir string) string {
+	if strings.Contains(name, "/") {
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(dir, name)
+		}
+		return name
+	}
+	for _, folder := range filepath.SplitList(path) {
+		file := filepath.Join(folder, name)
+		if !filepath.IsAbs(file) {
+			file = filepath.Join(dir, file)
+		}
+		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0 {
+			return file
+		}
+	}
+	return ""
+}
+
+func (h *Host) warnAll(warnings []string) {
+	for _, w := range warnings {
+		h.Warn(w)
+	}
+}
+
+// lookup is the last value of name in environ.
+func lookup(environ []string, name string) (value string) {
+	for _, kv := range environ {
+		if v, ok := strings.CutPrefix(kv, name+"="); ok {
+			value = v
+		}
+	}
+	return value
+}

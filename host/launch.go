@@ -1,0 +1,219 @@
+package host
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+
+	"hostshim/shim"
+)
+
+// stdio are the standard streams of a session, and how it stands to the host's terminal.
+type stdio struct {
+	in, out, err *os.File
+	pty          bool // in, out and err are a terminal that the shim makes its own
+	apart        bool // a session of its own, away from the host's terminal and its signals
+}
+
+// running is a launch that has a shim.
+type running struct {
+	*plan
+	cmd    *exec.Cmd
+	events chan shimEvent // closed when the shim is gone
+	undo   []func()       // what the launch made, undone last first
+}
+
+// shimEvent is a status event as the shim writes it (S11).
+type shimEvent struct {
+	Event  string `json:"event"`
+	Pid    int    `json:"pid"`
+	Errno  int    `json:"errno"`
+	Status int    `json:"status"`
+	Signal int    `json:"signal"`
+}
+
+// launch makes what the plan needs, in an order in which every failure can be undone, and starts the shim.
+func (h *Host) launch(p *plan, io stdio) (r *running, err error) {
+	r = &running{plan: p, events: make(chan shimEvent, 8)}
+	defer func() {
+		if err != nil {
+			r.cleanUp()
+		}
+	}()
+	profile := p.ProfilePath
+	if p.profile != nil {
+		profile = filepath.Join(h.Places.profiles(), p.SessionID+p.profile.Ext)
+	}
+	own := ""
+	if p.profile != nil {
+		own = profile
+	}
+	record, err := h.claim(p, own)
+	if err != nil {
+		return nil, err
+	}
+	r.undo = append(r.undo, record.release)
+	if p.profile != nil {
+		if err := h.makeSandbox(r, profile); err != nil {
+			return nil, &Refusal{SandboxUnavailable, err.Error()}
+		}
+	}
+	if err := h.startShim(r, profile, io); err != nil {
+		return nil, &Refusal{SpawnFailed, err.Error()}
+	}
+	return r, nil
+}
+
+// makeSandbox writes what the session's sandbox needs on disk.
+func (h *Host) makeSandbox(r *running, profile string) error {
+	if err := os.Mkdir(r.temp, 0o700); err != nil {
+		return err
+	}
+	r.undo = append(r.undo, func() {
+		if err := removeTree(r.temp); err != nil {
+			h.Warn(fmt.Sprintf("session %s: %v", r.SessionID, err))
+		}
+	})
+	if err := r.profile.Prepare(); err != nil {
+		return err
+	}
+	if _, err := h.Places.stateDir("profiles"); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(profile, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, os.ErrExist) {
+		// The record is ours, so this is what a killed host left.
+		os.Remove(profile)
+		f, err = os.OpenFile(profile, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	}
+	if err != nil {
+		return err
+	}
+	r.undo = append(r.undo, func() { os.Remove(profile) })
+	_, err = f.Write(r.profile.Text)
+	return errors.Join(err, f.Close())
+}
+
+// startShim makes the pipes, starts the shim with the child's ends (H06) and closes them here, whatever comes.
+func (h *Host) startShim(r *running, profile string, io stdio) error {
+	args := []string{h.Places.Shim, "exec", "--session-id", r.SessionID}
+	statusR, statusW, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer statusW.Close()
+	files := []*os.File{statusW, nil, nil}
+	if !r.Identity.Empty() {
+		secret, err := r.Identity.Pipe()
+		if err != nil {
+			statusR.Close()
+			return err
+		}
+		defer secret.Close()
+		files = []*os.File{secret, statusW, nil}
+		args = append(args, "--identity")
+	}
+	if r.credential != CredentialNone {
+		token, err := r.token.Pipe()
+		r.token.Wipe()
+		if err != nil {
+			statusR.Close()
+			return err
+		}
+		defer token.Close()
+		files[2] = token
+		args = append(args, "--pass-token")
+	}
+	if files[2] == nil && files[1] == nil {
+		files = files[:1]
+	}
+	if io.pty {
+		args = append(args, "--pty")
+	}
+	if profile != "" {
+		args = append(args, "--sandbox-profile", profile)
+	}
+	statusFD := shim.StatusFD
+	if r.Identity.Empty() {
+		statusFD = shim.IdentityFD
+	}
+	args = append(args, "--status-fd", strconv.Itoa(statusFD), "--")
+	r.cmd = &exec.Cmd{
+		Path: h.Places.Shim, Args: append(args, r.argv...), Env: r.env, Dir: r.Directory,
+		Stdin: io.in, Stdout: io.out, Stderr: io.err, ExtraFiles: files,
+		SysProcAttr: &syscall.SysProcAttr{Setsid: io.apart && !io.pty},
+	}
+	endWithHost(r.cmd.SysProcAttr)
+	if err := r.cmd.Start(); err != nil {
+		statusR.Close()
+		return fmt.Errorf("shim: %w", err)
+	}
+	go readEvents(statusR, r.events)
+	return nil
+}
+
+// readEvents passes the shim's events on until the shim is gone.
+func readEvents(status *os.File, events chan<- shimEvent) {
+	defer close(events)
+	defer status.Close()
+	for lines := bufio.NewScanner(status); lines.Scan(); {
+		var e shimEvent
+		if json.Unmarshal(lines.Bytes(), &e) == nil {
+			events <- e
+		}
+	}
+}
+
+// awaitStart waits until the target runs and returns its process number, or says why it does not.
+func (r *running) awaitStart(within time.Duration) (pid int, err error) {
+	var late <-chan time.Time
+	if within > 0 {
+		timer := time.NewTimer(within)
+		defer timer.Stop()
+		late = timer.C
+	}
+	for {
+		select {
+		case e, ok := <-r.events:
+			switch {
+			case !ok:
+				return 0, &Refusal{SpawnFailed, "the shim ended before its target had started"}
+			case e.Event == shim.EventStarted:
+				return e.Pid, nil
+			case e.Event == shim.EventSpawnFailed:
+				return 0, &Refusal{SpawnFailed, fmt.Sprintf("%q: %v", r.argv[0], syscall.Errno(e.Errno))}
+			case e.Event == shim.EventBadSecret, e.Event == shim.EventHelloRefused:
+				return 0, &Refusal{IdentityRefused, e.Event}
+			}
+		case <-late:
+			return 0, &Refusal{SpawnFailed, fmt.Sprintf("the target had not started within %v", within)}
+		}
+	}
+}
+
+// wait is the shim's exit status once it has ended, and the signal if one ended it.
+func (r *running) wait() (status int, signal syscall.Signal) {
+	r.cmd.Wait()
+	ws, ok := r.cmd.ProcessState.Sys().(syscall.WaitStatus)
+	switch {
+	case !ok:
+		return shim.ExitUsage, 0
+	case ws.Signaled():
+		return shim.ExitSignal + int(ws.Signal()), ws.Signal()
+	}
+	return ws.ExitStatus(), 0
+}
+
+func (r *running) cleanUp() {
+	for i := len(r.undo) - 1; i >= 0; i-- {
+		r.undo[i]()
+	}
+	r.undo = nil
+}

@@ -1,0 +1,162 @@
+package host
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"hostshim/shim"
+)
+
+// record is the file that stands for a live session: <state>/sessions/<id>.json, locked by the host that runs it.
+// A record that nobody locks is a session whose host was killed: the next host cleans up after it.
+type record struct {
+	SessionID  string `json:"session_id"`
+	Kind       string `json:"kind"`
+	TemplateID string `json:"template_id"`
+	Directory  string `json:"directory"`
+	Sandbox    bool   `json:"sandbox"`
+	Credential string `json:"credential"`
+	PairingID  string `json:"pairing_id,omitempty"`
+	Temp       string `json:"temp,omitempty"`
+	Profile    string `json:"profile,omitempty"`
+
+	file *os.File
+}
+
+// claim takes the session id: of two launches with one id exactly one gets the lock.
+func (h *Host) claim(p *plan, profile string) (*record, error) {
+	dir, err := h.Places.stateDir("sessions")
+	if err != nil {
+		return nil, &Refusal{SpawnFailed, err.Error()}
+	}
+	r := &record{SessionID: p.SessionID, Kind: p.Kind, TemplateID: p.TemplateID, Directory: p.Directory,
+		Sandbox: p.Sandbox, Credential: p.credential, Temp: p.temp, Profile: profile}
+	path := filepath.Join(dir, p.SessionID+".json")
+	f, err := lockFile(path, os.O_RDWR|os.O_CREATE)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return nil, &Refusal{SessionExists, fmt.Sprintf("session %q is running", p.SessionID)}
+	} else if err != nil {
+		return nil, &Refusal{SpawnFailed, err.Error()}
+	}
+	r.file = f
+	if info, err := f.Stat(); err == nil && info.Size() > 0 {
+		h.bury(f) // a lost session of the same id
+		return h.claim(p, profile)
+	}
+	text, err := json.Marshal(r)
+	if err == nil {
+		_, err = f.Write(append(text, '\n'))
+	}
+	if err != nil {
+		r.release()
+		return nil, &Refusal{SpawnFailed, err.Error()}
+	}
+	return r, nil
+}
+
+// release ends the claim.
+func (r *record) release() {
+	os.Remove(r.file.Name())
+	r.file.Close()
+}
+
+// lockFile opens and locks path. A file that was removed between the two is not the one that others will see.
+func lockFile(path string, flags int) (*os.File, error) {
+	for {
+		f, err := os.OpenFile(path, flags|syscall.O_NOFOLLOW, 0o600)
+		if err != nil {
+			return nil, err
+		}
+		if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+			f.Close()
+			return nil, err
+		}
+		held, err1 := f.Stat()
+		seen, err2 := os.Lstat(path)
+		if err1 == nil && err2 == nil && os.SameFile(held, seen) {
+			return f, nil
+		}
+		f.Close()
+		if flags&os.O_CREATE == 0 {
+			return nil, os.ErrNotExist
+		}
+	}
+}
+
+// Sweep cleans up after sessions whose host was killed, and returns their ids: profile and temporary folder are
+// removed, and each leaves an audit row.
+func (h *Host) Sweep() (lost []string) {
+	dir := filepath.Join(h.Places.State, "sessions")
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil
+	}
+	for _, e := range entries {
+		id, ok := strings.CutSuffix(e.Name(), ".json")
+		if !ok || !shim.ValidSessionID(id) {
+			continue
+		}
+		f, err := lockFile(filepath.Join(dir, e.Name()), os.O_RDWR)
+		if err != nil {
+			continue // somebody's, or gone
+		}
+		if h.bury(f) {
+			lost = append(lost, id)
+		}
+	}
+	return lost
+}
+
+// bury removes what a lost session left, then its record f, which the caller has locked.
+func (h *Host) bury(f *os.File) bool {
+	defer f.Close()
+	defer os.Remove(f.Name())
+	var r record
+	if err := json.NewDecoder(f).Decode(&r); err != nil {
+		return false // its host was killed before it had written anything else
+	}
+	// The record lies in a folder that only this user can write, and still only what a host makes is removed.
+	if filepath.Dir(r.Profile) == h.Places.profiles() {
+		os.Remove(r.Profile)
+	}
+	if strings.HasPrefix(filepath.Base(r.Temp), "relay-") && filepath.Dir(r.Temp) == realTemp() {
+		removeTree(r.Temp)
+	}
+	h.audit(Row{Event: "session_end", Outcome: "error", SessionID: r.SessionID, Kind: r.Kind, TemplateID: r.TemplateID,
+		Directory: r.Directory, Sandbox: r.Sandbox, Credential: r.Credential, PairingID: r.PairingID,
+		Error: "its host was killed"})
+	return true
+}
+
+func (p Places) profiles() string { return filepath.Join(p.State, "profiles") }
+
+// removeTree removes a session's temporary folder, with folders in it that the session closed to itself. The
+// folder is the session's: nothing may lead out of it.
+func removeTree(dir string) error {
+	if err := os.RemoveAll(dir); err == nil {
+		return nil
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	fs.WalkDir(root.FS(), ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil && d != nil && d.IsDir() && root.Chmod(path, 0o700) == nil {
+			return fs.WalkDir(root.FS(), path, func(path string, d fs.DirEntry, err error) error {
+				if d != nil && d.IsDir() {
+					root.Chmod(path, 0o700)
+				}
+				return nil
+			})
+		}
+		return nil
+	})
+	return os.RemoveAll(dir)
+}

@@ -1,0 +1,91 @@
+package host
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// NewSessionID makes a session id that nobody has used.
+func NewSessionID(prefix string) string {
+	var b [8]byte
+	rand.Read(b[:])
+	return prefix + "-" + hex.EncodeToString(b[:])
+}
+
+// Run launches in the foreground, on the caller's own streams, and returns the shim's exit status (H01) and the
+// signal that ended it, if one did. A refusal is a *Refusal: nothing was started and nothing is left on disk.
+// It must be called on a goroutine that keeps its thread, as main does.
+func (h *Host) Run(r *Request) (status int, ended syscall.Signal, err error) {
+	// Before anything is made: a signal from now on goes to the shim, and the host stays to clean up.
+	signals := make(chan os.Signal, 16)
+	for _, sig := range []os.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGUSR1, syscall.SIGUSR2} {
+		if !signal.Ignored(sig) {
+			signal.Notify(signals, sig)
+		}
+	}
+	r.Kind = KindRun
+	running, err := h.start(r, stdio{in: os.Stdin, out: os.Stdout, err: os.Stderr})
+	if err != nil {
+		return 0, 0, err
+	}
+	defer h.Sweep()
+	defer running.cleanUp()
+	done := make(chan struct{})
+	go func() {
+		for {
+			select {
+			case sig := <-signals:
+				// The process is a child not yet waited for, or os refuses: never a stranger's number.
+				running.cmd.Process.Signal(sig)
+			case <-done:
+				return
+			}
+		}
+	}()
+	_, failed := running.awaitStart(0)
+	h.auditLaunch(running.plan, failed)
+	status, ended = running.wait()
+	close(done)
+	if failed == nil {
+		row := running.row("session_end")
+		row.Outcome, row.Credential, row.PairingID = "ok", running.credential, running.pairingID
+		if err := h.audit(row); err != nil {
+			h.Warn(err.Error())
+		}
+	}
+	return status, ended, nil
+}
+
+// start authorises and launches; a refused launch leaves its audit row here.
+func (h *Host) start(r *Request, io stdio) (*running, error) {
+	p, err := h.authorize(r)
+	if err == nil {
+		var started *running
+		if started, err = h.launch(p, io); err == nil {
+			return started, nil
+		}
+	}
+	var refusal *Refusal
+	if !errors.As(err, &refusal) {
+		refusal = &Refusal{SpawnFailed, err.Error()}
+	}
+	h.auditLaunch(&plan{Request: r, credential: CredentialNone}, refusal)
+	return nil, refusal
+}
+
+// auditLaunch writes the row of a launch that happened, or did not.
+func (h *Host) auditLaunch(p *plan, failed error) {
+	row := p.row("session_launch")
+	row.Outcome, row.Credential, row.PairingID = "ok", p.credential, p.pairingID
+	var refusal *Refusal
+	if errors.As(failed, &refusal) {
+		row.Outcome, row.Error = refusal.outcome(), refusal.Error()
+	}
+	if err := h.audit(row); err != nil {
+		h.Warn(err.Error())
+	}
+}
