@@ -9,7 +9,7 @@ FLAGS      := -trimpath -buildvcs=false -ldflags '-s -w'
 
 export CGO_ENABLED := 0
 
-.PHONY: all build demo test vet unit scripts race fuzz bench cross install clean
+.PHONY: all build demo test vet unit scripts race real-client fuzz bench cross install clean
 
 all: build
 
@@ -35,6 +35,10 @@ scripts: build
 race:
 	CGO_ENABLED=1 $(GO) build -race -trimpath -buildvcs=false -o bin/race/ ./cmd/host ./cmd/shim
 	HOSTSHIM_BIN=$(CURDIR)/bin/race $(GO) test -count=1 ./testscript -run TestRules
+
+# The real Claude Code, from npm into a cache outside the tree: its scripts are skipped without it.
+real-client:
+	sh testscript/real-client.sh
 
 fuzz:
 	CGO_ENABLED=1 sh testscript/fuzz.sh $(FUZZTIME)

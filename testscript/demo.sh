@@ -22,8 +22,8 @@ printf 'fds='; find /proc/$$/fd -mindepth 1 -printf '%f '; echo
 echo "variable=${CLAUDE_CODE_OAUTH_TOKEN_FILE_DESCRIPTOR-}"
 echo "hash=$(sha256sum <&5 | cut -d' ' -f1)"
 echo "again=$(wc -c </dev/fd/5 | tr -d ' ')"
-echo "environ=$(tr '\0' '\n' </proc/$$/environ | grep -c 'sk-ant-oat01-demo' || true)"
-echo "argv=$(tr '\0' '\n' </proc/$$/cmdline | grep -c 'sk-ant-oat01-demo' || true)"
+echo "environ=$(tr '\0' '\n' </proc/$$/environ | grep -c 'sk-ant-oat01-dem[o]' || true)"
+echo "argv=$(tr '\0' '\n' </proc/$$/cmdline | grep -c 'sk-ant-oat01-dem[o]' || true)"
 echo "file=$(cat "$1/token" 2>&1 || true)"
 echo "notes=$(cat "$1/notes" 2>&1 || true)"
 EOF
