@@ -140,7 +140,7 @@ func (d *denies) add(path string, t tree) error {
 			return unix.ELOOP
 		case at == path:
 			d.ids[n.id] = true
-		default:
+		case n.kind == isFolder:
 			d.aboveByID[n.id] = true
 		}
 	}
