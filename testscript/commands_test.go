@@ -99,6 +99,12 @@ func (s *script) logOutput() {
 	}
 }
 
+// printed makes what a command of the engine lists the last output.
+func (s *script) printed(text string) {
+	s.stdout, s.stderr = text, ""
+	s.logText("stdout", text)
+}
+
 func (s *script) logText(label, text string) {
 	if text == "" {
 		return

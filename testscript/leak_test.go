@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -99,7 +100,9 @@ func (s *script) checkText(where string, text []byte) {
 	for _, sec := range s.secrets {
 		for _, needle := range sec.needles {
 			if bytes.Contains(text, needle) {
-				s.leaks = append(s.leaks, fmt.Sprintf("$%s in %s", sec.name, where))
+				if leak := fmt.Sprintf("$%s in %s", sec.name, where); !slices.Contains(s.leaks, leak) {
+					s.leaks = append(s.leaks, leak)
+				}
 				break
 			}
 		}

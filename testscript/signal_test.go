@@ -133,11 +133,11 @@ func (s *script) endProcesses() {
 func cmdProcs(s *script, c *call) error {
 	list := s.ownProcesses()
 	sort.Slice(list, func(i, j int) bool { return list[i].pid < list[j].pid })
-	s.stdout, s.stderr = "", ""
+	var text strings.Builder
 	for _, q := range list {
-		s.stdout += fmt.Sprintf("%d %c %s\n", q.pid, q.state, q.args)
+		fmt.Fprintf(&text, "%d %c %s\n", q.pid, q.state, q.args)
 	}
-	s.logOutput()
+	s.printed(text.String())
 	return nil
 }
 

@@ -84,7 +84,7 @@ func cmdFdtable(s *script, c *call) error {
 		numbers = append(numbers, n)
 	}
 	sort.Ints(numbers)
-	s.stdout, s.stderr = "", ""
+	var text strings.Builder
 	for _, n := range numbers {
 		path := dir + strconv.Itoa(n)
 		link, err := os.Readlink(path)
@@ -92,9 +92,9 @@ func cmdFdtable(s *script, c *call) error {
 			continue
 		}
 		info, _ := os.ReadFile(fmt.Sprintf("/proc/%d/fdinfo/%d", pid, n))
-		s.stdout += fmt.Sprintf("fd %d: %s%s\n", n, fdKind(link, path), fdFlags(string(info)))
+		fmt.Fprintf(&text, "fd %d: %s%s\n", n, fdKind(link, path), fdFlags(string(info)))
 	}
-	s.logOutput()
+	s.printed(text.String())
 	return nil
 }
 

@@ -1,0 +1,154 @@
+// Command client sends one HTTP request and prints the answer as it comes, so that scripts need no other:
+//
+//	client [-unix SOCKET] [-X METHOD] [-H 'Name: value']… [-d TEXT|@FILE|@-] [-chunked] [-expect] [-i] URL
+//
+// The body goes to standard output; -i puts `status: N`, `header Name: value` and `1xx: N` lines before it and
+// `trailer Name: value` lines after. Nothing is added to the request but Host and what a body needs; no redirect
+// is followed, nothing uncompressed. The path goes out as it is written. Exit status: 0 for an answer of any
+// status, 1 for none, 2 for one whose body broke off.
+package main
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/textproto"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"time"
+)
+
+var (
+	socket  = flag.String("unix", "", "Unix socket to dial, whatever URL names")
+	method  = flag.String("X", "", "method")
+	data    = flag.String("d", "", "body; @FILE or @- reads it")
+	unsized = flag.Bool("chunked", false, "send the body without its size")
+	include = flag.Bool("i", false, "print status, headers and trailers too")
+	expect  = flag.Bool("expect", false, "ask for 100 Continue before the body")
+	headers []string
+)
+
+func main() {
+	flag.Func("H", "header", func(h string) error { headers = append(headers, h); return nil })
+	flag.Parse()
+	req, err := request(flag.Arg(0))
+	if err != nil {
+		fail(1, err)
+	}
+	transport := &http.Transport{DisableCompression: true, ExpectContinueTimeout: 5 * time.Second}
+	if *socket != "" {
+		transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, "unix", *socket)
+		}
+	}
+	res, err := transport.RoundTrip(req)
+	if err != nil {
+		fail(1, err)
+	}
+	defer res.Body.Close()
+	if *include {
+		fmt.Println("status:", res.StatusCode)
+		printHeaders("header", res.Header)
+	}
+	if _, err := io.Copy(os.Stdout, res.Body); err != nil {
+		fail(2, err)
+	}
+	if *include {
+		printHeaders("trailer", res.Trailer)
+	}
+}
+
+func fail(status int, err error) {
+	fmt.Fprintln(os.Stderr, "client: error:", err)
+	os.Exit(status)
+}
+
+func request(target string) (*http.Request, error) {
+	u, err := url.Parse(target)
+	if err != nil {
+		// An escape that no URL has, or the like: sent all the same.
+		scheme, rest, _ := strings.Cut(target, "://")
+		host, path, _ := strings.Cut(rest, "/")
+		u = &url.URL{Scheme: scheme, Host: host, Opaque: "/" + path}
+	} else if u.Path != "" {
+		query := ""
+		if u.RawQuery != "" || u.ForceQuery {
+			query = "?" + u.RawQuery
+		}
+		_, rest, _ := strings.Cut(target, "://")
+		if i := strings.IndexByte(rest, '/'); i >= 0 && !strings.HasPrefix(rest[i:], "//") {
+			raw, _, _ := strings.Cut(rest[i:], "?")
+			u = &url.URL{Scheme: u.Scheme, Host: u.Host, Opaque: raw + query}
+		}
+	}
+	var body io.Reader
+	if *data != "" {
+		content, err := content(*data)
+		if err != nil {
+			return nil, err
+		}
+		body = bytes.NewReader(content)
+		if *unsized {
+			body = io.MultiReader(body)
+		}
+	}
+	name := *method
+	if name == "" {
+		name = map[bool]string{true: "POST", false: "GET"}[body != nil]
+	}
+	req, err := http.NewRequest(name, "http://placeholder/", body)
+	if err != nil {
+		return nil, err
+	}
+	req.URL, req.Host = u, u.Host
+	req.Header = http.Header{"User-Agent": nil}
+	if *expect {
+		req.Header.Set("Expect", "100-continue")
+	}
+	for _, h := range headers {
+		name, value, _ := strings.Cut(h, ":")
+		if value = strings.TrimSpace(value); strings.EqualFold(name, "Host") {
+			req.Host = value
+		} else {
+			req.Header.Add(name, value)
+		}
+	}
+	trace := &httptrace.ClientTrace{Got1xxResponse: func(code int, h textproto.MIMEHeader) error {
+		if *include {
+			fmt.Println("1xx:", code)
+			printHeaders("1xx header", http.Header(h))
+		}
+		return nil
+	}}
+	return req.WithContext(httptrace.WithClientTrace(context.Background(), trace)), nil
+}
+
+func content(arg string) ([]byte, error) {
+	switch path, isFile := strings.CutPrefix(arg, "@"); {
+	case path == "-" && isFile:
+		return io.ReadAll(os.Stdin)
+	case isFile:
+		return os.ReadFile(path)
+	}
+	return []byte(arg), nil
+}
+
+func printHeaders(label string, h http.Header) {
+	var lines []string
+	for name, values := range h {
+		for _, v := range values {
+			lines = append(lines, fmt.Sprintf("%s %s: %s", label, name, v))
+		}
+	}
+	slices.Sort(lines)
+	for _, line := range lines {
+		fmt.Println(line)
+	}
+}

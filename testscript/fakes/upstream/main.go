@@ -1,0 +1,134 @@
+// Command upstream plays a model provider for the proxy, and records what reached it. It listens on a free
+// loopback port and prints
+//
+//	ready: http://127.0.0.1:PORT
+//	request: METHOD /path?query HTTP/1.1 credential=sha256:… bytes=N
+//
+// one line a request when its body has been read, and `gone: /path` when a client leaves before its answer's end.
+// No credential is printed: each is shown as its SHA-256.
+//
+//	upstream [-answer TEXT] [-bash COMMAND] [-token-sha256 HEX]
+//
+// Paths: /echo /bytes /status /redirect /events /driven /cut /silent /trailers /early /gzip /chunked, and
+// /v1/messages as the Messages API answers it. With -token-sha256 every other credential gets 401.
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+)
+
+var (
+	answerText = flag.String("answer", "hello from upstream", "what /v1/messages says")
+	bashLine   = flag.String("bash", "", "a command that /v1/messages asks the client's Bash tool to run first")
+	tokenSum   = flag.String("token-sha256", "", "the only credential accepted")
+	printing   sync.Mutex
+)
+
+func main() {
+	flag.Parse()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err == nil {
+		say("ready: http://%s", l.Addr())
+		go readControl()
+		err = (&http.Server{Handler: http.HandlerFunc(serve)}).Serve(l)
+	}
+	fmt.Fprintln(os.Stderr, "upstream: error:", err)
+	os.Exit(1)
+}
+
+func say(format string, args ...any) {
+	printing.Lock()
+	defer printing.Unlock()
+	fmt.Printf(format+"\n", args...)
+}
+
+// control carries the lines of standard input to /driven.
+var control = make(chan string)
+
+func readControl() {
+	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+		control <- lines.Text()
+	}
+}
+
+var routes = map[string]func(w http.ResponseWriter, r *http.Request, in seen){
+	"echo": echo, "bytes": sendBytes, "status": sendStatus, "redirect": redirect, "events": events,
+	"driven": driven, "cut": cut, "silent": silent, "trailers": trailers, "early": early, "gzip": gzipped,
+	"chunked": chunked, "v1": messages,
+}
+
+// seen is a request's body: its size and hash, and for the Messages API its text.
+type seen struct {
+	text  []byte
+	bytes int64
+	sum   string
+}
+
+func readBody(r *http.Request) (seen, error) {
+	sum, text := sha256.New(), &bytes.Buffer{}
+	var to io.Writer = sum
+	if strings.HasPrefix(r.URL.Path, "/v1/") {
+		to = io.MultiWriter(sum, text)
+	}
+	n, err := io.Copy(to, r.Body)
+	return seen{text.Bytes(), n, hex.EncodeToString(sum.Sum(nil))}, err
+}
+
+func serve(w http.ResponseWriter, r *http.Request) {
+	in, err := readBody(r)
+	credential := "none"
+	if c := credentials(r.Header); len(c) > 0 {
+		credential = strings.Join(c, ",")
+	}
+	cutShort := ""
+	if err != nil {
+		cutShort = " cut"
+	}
+	say("request: %s %s %s credential=%s bytes=%d%s", r.Method, r.RequestURI, r.Proto, credential, in.bytes, cutShort)
+	if *tokenSum != "" && credential != "sha256:"+*tokenSum {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusUnauthorized)
+		io.WriteString(w, `{"type":"error","error":{"type":"authentication_error","message":"invalid bearer token"}}`)
+		return
+	}
+	first, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+	if route := routes[first]; route != nil {
+		route(w, r, in)
+		if r.Context().Err() != nil {
+			say("gone: %s", r.URL.Path)
+		}
+		return
+	}
+	if r.URL.Path == "/" {
+		return
+	}
+	http.NotFound(w, r)
+}
+
+// secretHeaders are shown by hash, wherever they are shown.
+var secretHeaders = []string{"Authorization", "X-Api-Key", "Api-Key", "X-Llm-Token", "Proxy-Authorization", "Cookie", "X-Agentdesktop-Pairing"}
+
+func credentials(h http.Header) []string {
+	var all []string
+	for _, name := range secretHeaders {
+		for _, v := range h.Values(name) {
+			all = append(all, hashed(v))
+		}
+	}
+	return all
+}
+
+func hashed(v string) string {
+	return fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(strings.TrimPrefix(v, "Bearer "))))
+}
