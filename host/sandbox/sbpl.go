@@ -143,7 +143,9 @@ func (p *profile) grant(g grant) (own, links []string) {
 		links = append(links, p.filter(name, g.spelled))
 	}
 	for _, link := range g.links {
-		links = append(links, p.filter("literal", link))
+		if !slices.Contains(darwinLiterals, link) {
+			links = append(links, p.filter("literal", link))
+		}
 	}
 	// Programs replace a file by writing another beside it and renaming that.
 	if g.kind == file && g.write && g.from == fromTemplate {
@@ -161,7 +163,7 @@ func (p *profile) ancestors(r rules) {
 	paths := slices.Clone(granted)
 	for _, g := range r.grants {
 		if g.kind == folder {
-			granted = append(granted, g.real)
+			granted = append(granted, g.real, g.spelled)
 		}
 		paths = append(paths, g.real, g.spelled)
 		paths = append(paths, g.links...)
@@ -169,7 +171,7 @@ func (p *profile) ancestors(r rules) {
 	var way []string
 	for _, path := range paths {
 		for _, dir := range above(path) {
-			if !slices.ContainsFunc(granted, func(g string) bool { return within(dir, g) }) {
+			if !slices.Contains(darwinLiterals, dir) && !slices.ContainsFunc(granted, func(g string) bool { return within(dir, g) }) {
 				way = append(way, dir)
 			}
 		}
@@ -202,7 +204,7 @@ func (p *profile) network(r rules) {
 	filters := []string{`(remote tcp "localhost:` + strconv.Itoa(r.port) + `")`}
 	for _, g := range r.grants {
 		if g.kind == socket {
-			filters = append(filters, "(remote unix-socket "+p.filter("literal", g.real)+")")
+			filters = append(filters, "(remote unix-socket "+p.filter("subpath", g.real)+")")
 		}
 	}
 	p.rule("allow network-outbound", filters...)
@@ -240,9 +242,11 @@ func (p *profile) denies(r rules) {
 	p.text("\n; Denied, whatever is granted.\n")
 	p.rule("deny "+allOps, sorted(closed)...)
 	p.rule("deny network-outbound", sorted(sockets)...)
-	p.text("; Names on the way that must not be made, or made anew.\n")
+	if len(kept)+len(create) > 0 {
+		p.text("; Names on the way that must not be made, or made anew.\n")
+	}
 	p.some("deny file-write*", sorted(kept))
 	p.some("deny file-write-create", sorted(create))
 	p.text("; Renamed or cloned, a folder above would show what it holds under another name.\n")
-	p.some("deny file-write-unlink file-clone", p.each("literal", sorted(pins)))
+	p.rule("deny file-write-unlink file-clone", p.each("literal", sorted(pins))...)
 }

@@ -1,0 +1,299 @@
+package sandbox
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"hostshim/shim"
+)
+
+// policy builds spec on d for Linux and reads the result as the shim will.
+func policy(t *testing.T, d disk, spec Spec) (*shim.Policy, Profile) {
+	t.Helper()
+	p, err := build(spec, d.facts(false))
+	if err != nil {
+		t.Fatal(err)
+	}
+	parsed, err := shim.ParsePolicy(p.Text)
+	if err != nil {
+		t.Fatalf("the shim would refuse the profile: %v\n%s", err, p.Text)
+	}
+	return parsed, p
+}
+
+func TestBaseline(t *testing.T) {
+	got, p := policy(t, linux, linuxSpec())
+	want := shim.Policy{
+		Version:   1,
+		Read:      []string{"/etc", "/home/ann/.local/share/claude/versions/2.1.197", "/opt", "/proc", "/run/systemd/resolve/stub-resolv.conf", "/sys", "/usr"},
+		ReadWrite: []string{"/dev/shm", "/home/ann/app", "/tmp/relay-s1"},
+		Devices:   []string{"/dev/null", "/dev/tty", "/dev/urandom"},
+		Deny:      []string{"/home/ann/.config/relay/settings.json", "/home/ann/.local/state/relay-host", "/home/ann/secrets/token"},
+		Network:   "open",
+	}
+	for _, list := range []struct {
+		name      string
+		got, want []string
+	}{
+		{"read", got.Read, want.Read}, {"read_write", got.ReadWrite, want.ReadWrite},
+		{"devices", got.Devices, want.Devices}, {"deny", got.Deny, want.Deny},
+	} {
+		if !slices.Equal(list.got, list.want) {
+			t.Errorf("%s\n got %q\nwant %q", list.name, list.got, list.want)
+		}
+	}
+	if got.Network != want.Network || p.Network != want.Network || p.Ext != ".json" {
+		t.Errorf("network %q and %q, extension %q", got.Network, p.Network, p.Ext)
+	}
+	if p.Warnings != nil || p.Create != nil {
+		t.Errorf("warnings %q, create %q, want none", p.Warnings, p.Create)
+	}
+}
+
+// What a program needs, as paths that Read must and must not hold.
+func TestProgram(t *testing.T) {
+	const nm = "/home/ann/.nvm/versions/node/v24"
+	for _, c := range []struct {
+		name          string
+		disk          disk
+		program, path string
+		read, not     []string
+	}{
+		{"native behind a link", nil, "/home/ann/.local/bin/claude", "",
+			[]string{"/home/ann/.local/share/claude/versions/2.1.197"}, []string{"/home/ann/.local", "/home/ann/.local/bin"}},
+		{"two links in a row", disk{"/home/ann/bin/c": "link ../.local/bin/claude"}, "/home/ann/bin/c", "",
+			[]string{"/home/ann/.local/share/claude/versions/2.1.197"}, []string{"/home/ann/bin"}},
+		{"nvm", disk{nm + "/bin/claude": "link ../lib/node_modules/@a/c/cli.js", nm + "/lib/node_modules/@a/c/cli.js": "#!/usr/bin/env node", nm + "/bin/node": "exec"},
+			nm + "/bin/claude", nm + "/bin:/usr/bin", []string{nm}, []string{"/home/ann/.nvm"}},
+		{"npm prefix in a project", disk{"/srv/p/node_modules/.bin/c": "link ../@a/c/cli.js", "/srv/p/node_modules/@a/c/cli.js": "#! /usr/bin/env -S node --x", "/srv/n/node": "exec"},
+			"/srv/p/node_modules/.bin/c", "rel:/srv/none:/srv/n", []string{"/srv/p/node_modules", "/srv/n/node"}, []string{"/srv/p", "/srv/n"}},
+		{"pnpm", disk{"/srv/g/node_modules/.pnpm/c@1/node_modules/c/cli.js": "exec", "/srv/g/bin/c": "link ../node_modules/.pnpm/c@1/node_modules/c/cli.js"},
+			"/srv/g/bin/c", "", []string{"/srv/g/node_modules"}, []string{"/srv/g"}},
+		{"packages beside a script", disk{"/home/ann/.claude/local/claude": "#!/bin/sh", "/home/ann/.claude/local/node_modules/c": "dir", "/usr/bin/sh": "exec"},
+			"/home/ann/.claude/local/claude", "", []string{"/home/ann/.claude/local/claude", "/home/ann/.claude/local/node_modules"}, []string{"/home/ann/.claude/local"}},
+		{"virtual environment", disk{"/srv/v/bin/tool": "#!/srv/v/bin/python -I", "/srv/v/bin/python": "link /usr/bin/python3", "/srv/v/lib/python3.11": "dir"},
+			"/srv/v/bin/tool", "", []string{"/srv/v"}, nil},
+		{"one in a dot folder of home", disk{"/home/ann/.local/bin/t": "#!/usr/bin/python3", "/home/ann/.local/lib/python3.11": "dir", "/home/ann/.local/pyvenv.cfg": "file"},
+			"/home/ann/.local/bin/t", "", []string{"/home/ann/.local/bin/t", "/home/ann/.local/lib/python3.11", "/home/ann/.local/pyvenv.cfg"}, []string{"/home/ann/.local"}},
+		{"home as an installation", disk{"/home/ann/bin/t": "exec", "/home/ann/lib/node_modules": "dir"},
+			"/home/ann/bin/t", "", []string{"/home/ann/lib/node_modules"}, []string{"/home/ann"}},
+		{"an interpreter that is a script", disk{"/srv/a": "#!/srv/b", "/srv/b": "#!/srv/c", "/srv/c": "exec"},
+			"/srv/a", "", []string{"/srv/a", "/srv/b", "/srv/c"}, nil},
+		{"scripts in a circle", disk{"/srv/a": "#!/srv/b", "/srv/b": "#!/srv/a"}, "/srv/a", "", []string{"/srv/a", "/srv/b"}, nil},
+		{"a key as interpreter", disk{"/home/ann/app/run": "#!/home/ann/.ssh/id"}, "/home/ann/app/run", "", nil, []string{"/home/ann/.ssh/id"}},
+		{"parts that lead away", disk{"/home/ann/app/bin/t": "exec", "/home/ann/app/Cellar": "dir", "/home/ann/app/opt": "link /home/ann/.ssh", "/home/ann/app/bin/node_modules": "link /home/ann/.ssh"},
+			"/home/ann/app/bin/t", "", nil, []string{"/home/ann/.ssh"}},
+		{"missing", nil, "/srv/none", "", nil, []string{"/srv/none"}},
+		{"not executable", disk{"/srv/x": "file"}, "/srv/x", "", nil, []string{"/srv/x"}},
+		{"none", nil, "", "", nil, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			spec := linuxSpec()
+			spec.Program, spec.Path = c.program, c.path
+			got, _ := policy(t, linux.and(c.disk), spec)
+			covered := func(path string) bool {
+				return slices.ContainsFunc(got.Read, func(r string) bool { return within(path, r) })
+			}
+			for _, path := range c.read {
+				if !covered(path) {
+					t.Errorf("%q is not readable: %q", path, got.Read)
+				}
+			}
+			for _, path := range c.not {
+				if covered(path) {
+					t.Errorf("%q is readable: %q", path, got.Read)
+				}
+			}
+		})
+	}
+}
+
+func TestTemplateEntries(t *testing.T) {
+	spec := linuxSpec()
+	spec.Read = []string{"~/docs", "/home/ann/./docs/../docs", "~/linked"}
+	spec.ReadWrite = []string{"~/.cache/go/mod", "/dev/pts", "/dev/ptmx", "~/agent.sock", "~/new.d/"}
+	spec.Deny = []string{"~/docs/private", "~/.cache/go/mod/secret"}
+	got, p := policy(t, linux.and(disk{
+		"/home/ann/docs/private": "dir", "/home/ann/agent.sock": "sock",
+		"/home/ann/linked": "link /srv/real", "/srv/real": "dir", "/home/ann/.cache": "dir",
+	}), spec)
+	for _, path := range []string{"/home/ann/docs", "/srv/real"} {
+		if !slices.Contains(got.Read, path) {
+			t.Errorf("read lacks %q: %q", path, got.Read)
+		}
+	}
+	for _, path := range []string{"/home/ann/.cache/go/mod", "/dev/pts", "/home/ann/agent.sock", "/home/ann/new.d"} {
+		if !slices.Contains(got.ReadWrite, path) {
+			t.Errorf("read_write lacks %q: %q", path, got.ReadWrite)
+		}
+	}
+	if !slices.Contains(got.Devices, "/dev/ptmx") {
+		t.Errorf("devices lack /dev/ptmx: %q", got.Devices)
+	}
+	for _, path := range []string{"/home/ann/docs/private", "/home/ann/.cache/go/mod/secret"} {
+		if !slices.Contains(got.Deny, path) {
+			t.Errorf("deny lacks %q: %q", path, got.Deny)
+		}
+	}
+	want := []string{"/home/ann/.cache/go", "/home/ann/.cache/go/mod", "/home/ann/new.d"}
+	if !slices.Equal(p.Create, want) {
+		t.Errorf("create %q, want %q", p.Create, want)
+	}
+}
+
+// Refusals: the exact text names the entry and the reason.
+func TestRefused(t *testing.T) {
+	more := disk{
+		"/home/ann/gone": "link nowhere", "/home/ann/round": "link round", "/root.d/link": "link real", "/root.d/real": "dir",
+		"/home/ann/tok": "link secrets/token", "/tmp/tok": "link /home/ann/secrets/token",
+		"/home/ann/app/cache": "link /home/ann/.ssh", "/home/ann/up": "link /",
+	}
+	for _, c := range []struct {
+		name string
+		spec func(*Spec)
+		want string
+	}{
+		{"system", func(s *Spec) { s.GOOS = "plan9" }, `no sandbox for system "plan9"`},
+		{"network", func(s *Spec) { s.Network = "none" }, `network "none", want "open" or "model"`},
+		{"working directory missing", func(s *Spec) { s.WorkDir = "/srv/none" }, `working directory "/srv/none": no such file or directory`},
+		{"working directory a file", func(s *Spec) { s.WorkDir = "/home/ann/.ssh/id" }, `working directory "/home/ann/.ssh/id": not a directory`},
+		{"working directory /", func(s *Spec) { s.WorkDir = "/" }, `working directory "/": the whole file system is never granted`},
+		{"temporary directory", func(s *Spec) { s.TempDir = "tmp" }, `temporary directory "tmp": neither absolute nor starting with ~/`},
+		{"read missing", func(s *Spec) { s.Read = []string{"~/none"} }, `read "~/none": no such file or directory`},
+		{"read dangling", func(s *Spec) { s.Read = []string{"~/gone"} }, `read "~/gone": no such file or directory`},
+		{"read round", func(s *Spec) { s.Read = []string{"~/round"} }, `read "~/round": too many levels of symbolic links`},
+		{"read relative", func(s *Spec) { s.Read = []string{"docs"} }, `read "docs": neither absolute nor starting with ~/`},
+		{"read other home", func(s *Spec) { s.Read = []string{"~bob"} }, `read "~bob": neither absolute nor starting with ~/`},
+		{"read empty", func(s *Spec) { s.Read = []string{""} }, `read "": empty`},
+		{"read NUL", func(s *Spec) { s.Read = []string{"/a\x00b"} }, `read "/a\x00b": holds a NUL byte or is not UTF-8: no profile can name it`},
+		{"read bytes", func(s *Spec) { s.Read = []string{"/a\xff"} }, `read "/a\xff": holds a NUL byte or is not UTF-8: no profile can name it`},
+		{"read /", func(s *Spec) { s.Read = []string{"/"} }, `read "/": the whole file system is never granted`},
+		{"read / behind a link", func(s *Spec) { s.Read = []string{"~/up"} }, `read "~/up": the whole file system is never granted`},
+		{"read / by ..", func(s *Spec) { s.Read = []string{"/usr/.."} }, `read "/usr/..": the whole file system is never granted`},
+		{"read through a file", func(s *Spec) { s.Read = []string{"~/.ssh/id/x"} }, `read "~/.ssh/id/x": not a directory`},
+		{".. after a missing part", func(s *Spec) { s.Read = []string{"~/none/../.ssh"} }, `read "~/none/../.ssh": holds .. after a part that does not exist`},
+		{"no home", func(s *Spec) { s.Home, s.Private, s.Read = "", nil, []string{"~/x"} }, `read "~/x": ~ cannot be expanded: no home directory`},
+		{"/dev", func(s *Spec) { s.Read = []string{"/dev"} }, `read "/dev": never granted whole: it holds disks and other terminals; name single nodes`},
+		{"a disk", func(s *Spec) { s.ReadWrite = []string{"/dev/sda"} }, `read_write "/dev/sda": a disk's raw content goes round every deny: never granted`},
+		{"disks behind links", func(s *Spec) { s.Read = []string{"/dev/mapper"} }, `read "/dev/mapper": never granted whole: it holds disks and other terminals; name single nodes`},
+		{"kernel", func(s *Spec) { s.ReadWrite = []string{"/sys/kernel"} }, `read_write "/sys/kernel": holds the kernel's own controls: never granted for writing`},
+		{"missing file", func(s *Spec) { s.ReadWrite = []string{"~/.gitconfig"} },
+			`read_write "~/.gitconfig": no such file, and a grant needs one: make it first, or end the entry with / if it is a folder`},
+		{"turnable link", func(s *Spec) { s.ReadWrite = []string{"~/app/cache"} },
+			`grant of "/home/ann/app/cache": the session could turn its link "/home/ann/app/cache", which lies in "/home/ann/app": name what the link leads to`},
+		{"deny relative", func(s *Spec) { s.Deny = []string{"x"} }, `deny "x": neither absolute nor starting with ~/`},
+		{"deny in /proc", func(s *Spec) { s.Deny = []string{"/proc/self"} }, `deny "/proc/self": entries of /proc come and go: deny /proc whole`},
+		{"deny round", func(s *Spec) { s.Deny = []string{"/home/ann/round"} },
+			`deny "/home/ann/round": too many levels of symbolic links`},
+		{"deny through a user's link", func(s *Spec) { s.Deny = []string{"~/tok"} },
+			`deny "~/tok": the link "/home/ann/tok" is in a folder that not only root can change: name what the link leads to`},
+		{"token through a link in /tmp", func(s *Spec) { s.Private = []string{"/tmp/tok"} },
+			`"/tmp/tok", which every session is denied: the link "/tmp/tok" is in a folder that not only root can change: name what the link leads to`},
+		{"deny of all", func(s *Spec) { s.Deny = []string{"/"} }, `deny of "/" takes away the working directory "/home/ann/app"`},
+		{"deny of the working directory", func(s *Spec) { s.Deny = []string{"~"} }, `deny of "/home/ann" takes away the working directory "/home/ann/app"`},
+		{"deny of the temporary directory", func(s *Spec) { s.Deny = []string{"/tmp"} }, `deny of "/tmp" takes away the temporary directory "/tmp/relay-s1"`},
+		{"deny of the program", func(s *Spec) { s.Deny = []string{"~/.local/share"} },
+			`deny of "/home/ann/.local/share" takes away the target's program "/home/ann/.local/share/claude/versions/2.1.197"`},
+		{"deny of a system program", func(s *Spec) { s.Program, s.Deny = "/bin/true", []string{"/usr/bin"} },
+			`deny of "/usr/bin" takes away the target's program "/usr/bin/true"`},
+		{"session in the state directory", func(s *Spec) { s.TempDir = "/home/ann/.local/state/relay-host/tmp" },
+			`deny of "/home/ann/.local/state/relay-host" takes away the temporary directory "/home/ann/.local/state/relay-host/tmp"`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			spec := linuxSpec()
+			c.spec(&spec)
+			p, err := build(spec, linux.and(more).facts(false))
+			if err == nil || err.Error() != c.want {
+				t.Errorf("got  %v\nwant %s", err, c.want)
+			}
+			if p.Text != nil {
+				t.Error("a profile beside the error")
+			}
+		})
+	}
+	t.Run("model network without a port", func(t *testing.T) {
+		spec := macSpec()
+		spec.Network = shim.NetworkModel
+		if _, err := build(spec, mac.facts(true)); err == nil || err.Error() != `network "model": port 0 is none` {
+			t.Error(err)
+		}
+	})
+}
+
+// Links in folders that only root can write are followed, and where something is granted around them they
+// are kept in place: Kubernetes and systemd swap such links under a running session.
+func TestRootsLinks(t *testing.T) {
+	spec := linuxSpec()
+	spec.Private[0] = "/srv/cred/token"
+	d := linux.and(disk{
+		"/srv/cred/token": "link ..data/token", "/srv/cred/..data": "link ..2026", "/srv/cred/..2026/token": "file",
+	})
+	got, _ := policy(t, d, spec)
+	if !slices.Contains(got.Deny, "/srv/cred/..2026/token") || slices.Contains(got.Deny, "/srv/cred/token") {
+		t.Errorf("nothing granted around: %q", got.Deny)
+	}
+	spec.Read = []string{"/srv/cred"}
+	got, p := policy(t, d, spec)
+	for _, path := range []string{"/srv/cred/..2026/token", "/srv/cred/token", "/srv/cred/..data"} {
+		if !slices.Contains(got.Deny, path) {
+			t.Errorf("deny lacks %q: %q", path, got.Deny)
+		}
+	}
+	if len(p.Warnings) != 0 {
+		t.Errorf("a warning although nothing could be created there: %q", p.Warnings)
+	}
+}
+
+func TestDenyWins(t *testing.T) {
+	spec := linuxSpec()
+	spec.Read = []string{"~/.ssh"}
+	spec.ReadWrite = []string{"~/.ssh/new/sub"}
+	spec.Deny = []string{"~/.ssh", "/opt"}
+	got, p := policy(t, linux, spec)
+	for _, path := range []string{"/home/ann/.ssh", "/opt"} {
+		if slices.Contains(got.Read, path) || !slices.Contains(got.Deny, path) {
+			t.Errorf("%q: read %q, deny %q", path, got.Read, got.Deny)
+		}
+	}
+	if len(p.Create) != 0 || len(p.Warnings) != 0 {
+		t.Errorf("create %q, warnings %q", p.Create, p.Warnings)
+	}
+}
+
+func TestWarning(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		spec func(*Spec)
+		want string
+	}{
+		{"token in the working directory", func(s *Spec) { s.Private = []string{"/home/ann/app/token"} },
+			`no new files directly in "/home/ann/app", which hold what is denied: keep the token outside what templates grant`},
+		{"token below a granted folder", func(s *Spec) { s.ReadWrite, s.Private = []string{"~/secrets"}, s.Private[:1] },
+			`no new files directly in "/home/ann/secrets", which hold what is denied: keep the token outside what templates grant`},
+		{"home granted", func(s *Spec) { s.ReadWrite = []string{"~"} },
+			`no new files directly in "/home/ann", "/home/ann/.config", "/home/ann/.config/relay", "/home/ann/.local" and 2 more, which hold what is denied: keep the token outside what templates grant`},
+		{"a template's deny", func(s *Spec) { s.Deny = []string{"~/app/a/b/.env"} },
+			`no new files directly in "/home/ann/app", which hold what is denied: keep what is denied outside what is granted`},
+		{"nothing", func(s *Spec) { s.Read = []string{"~"} }, ""},
+	} {
+		spec := linuxSpec()
+		c.spec(&spec)
+		_, p := policy(t, linux, spec)
+		if got := strings.Join(p.Warnings, "\n"); got != c.want {
+			t.Errorf("%s:\n got %s\nwant %s", c.name, got, c.want)
+		}
+	}
+}
+
+func TestLooksLikeFile(t *testing.T) {
+	for name, want := range map[string]bool{
+		"~/.claude.json": true, "/a/settings.json": true, "~/.gitconfig": true, "~/.bashrc": true, "~/.bash_history": true,
+		"~/.profile": true, "~/.cache": false, "~/.config": false, "~/.npm": false, "/a/notes": false, "/a/x.d/": false,
+		"/a/v1.2": true, "~/.a.": false, "~": false, "/": false, "~/rc": false,
+	} {
+		if got := looksLikeFile(name); got != want {
+			t.Errorf("%q: %v", name, got)
+		}
+	}
+}
