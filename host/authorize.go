@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -45,6 +46,9 @@ func (h *Host) authorize(r *Request) (*plan, error) {
 		return nil, &Refusal{InvalidSpec, err.Error()}
 	}
 	r.TemplateID = template.ID
+	if r.Kind == KindRun && !template.Sandboxed() {
+		r.Sandbox = false // a person's own settings say so; a request says it itself
+	}
 	p := &plan{Request: r, network: shim.NetworkOpen}
 	if p.argv, err = r.command(template); err != nil {
 		return nil, err
@@ -52,19 +56,25 @@ func (h *Host) authorize(r *Request) (*plan, error) {
 	if p.credential, err = chooseCredential(r, template, settings.ClaudeTokenFile != ""); err != nil {
 		return nil, err
 	}
-	tokenFile, err := h.readToken(p, settings)
+	if err := p.checkNetwork(template); err != nil {
+		return nil, err
+	}
+	private, err := settings.tokenFiles()
+	if err == nil {
+		err = h.readToken(p, settings)
+	}
 	if err != nil {
 		return nil, &Refusal{SandboxUnavailable, err.Error()}
 	}
 	if r.Sandbox {
-		if err := h.planSandbox(p, settings, template, tokenFile); err != nil {
+		if err := h.planSandbox(p, template); err != nil {
 			return nil, err
 		}
 	}
 	if err := h.planEnv(p, template); err != nil {
 		return nil, err
 	}
-	return p, h.planProfile(p, template, tokenFile)
+	return p, h.planProfile(p, template, private)
 }
 
 // check holds what a request must be, whoever made it.
@@ -178,30 +188,49 @@ func chooseCredential(r *Request, t Template, configured bool) (string, error) {
 	return CredentialNone, nil
 }
 
-// readToken finds the token file's path, which every profile denies, and reads it for a launch that hands it on.
-// A launch with a pairing needs it too: its proxy would have nothing to offer.
-func (h *Host) readToken(p *plan, s *Settings) (path string, err error) {
-	if s.ClaudeTokenFile != "" {
-		if path, err = credential.Expand("claude_token_file", s.ClaudeTokenFile); err != nil {
-			return "", err
-		}
+// checkNetwork settles what goes with the model network: there a pairing is all that the proxy takes.
+func (p *plan) checkNetwork(t Template) error {
+	if !p.Sandbox || t.Network != shim.NetworkModel {
+		return nil
 	}
-	p.token = p.Token
-	if p.credential == CredentialToken && p.token.Empty() {
+	p.network = shim.NetworkModel
+	if p.credential != CredentialToken {
+		return nil
+	}
+	if p.Credential == CredentialToken || t.Credential == CredentialToken || !p.Token.Empty() {
+		return &Refusal{InvalidSpec, fmt.Sprintf(`template %q has "network": "model", where a token is of no use: ask for a pairing`, t.ID)}
+	}
+	p.credential = CredentialPairing
+	return nil
+}
+
+// readToken reads the token for a launch that hands it on. One with a pairing is refused as well when there is no
+// usable token: its proxy would have nothing to offer.
+func (h *Host) readToken(p *plan, s *Settings) (err error) {
+	switch {
+	case !p.Token.Empty():
+		p.token = p.Token
+	case p.credential == CredentialToken:
+		path, err := credential.Expand("claude_token_file", s.ClaudeTokenFile)
+		if err != nil {
+			return err
+		}
 		var warnings []string
 		p.token, warnings, err = credential.Read("claude_token_file", path)
 		h.warnAll(warnings)
+		return err
+	case p.credential == CredentialPairing:
+		token, err := h.modelCredential(p.TemplateID)
+		token.Wipe()
+		return err
 	}
-	return path, err
+	return nil
 }
 
 // planSandbox refuses a launch whose sandbox cannot be had here.
-func (h *Host) planSandbox(p *plan, s *Settings, t Template, tokenFile string) error {
+func (h *Host) planSandbox(p *plan, t Template) error {
 	if err := shim.SandboxSupported(); err != nil {
 		return &Refusal{SandboxUnavailable, err.Error()}
-	}
-	if t.Network == shim.NetworkModel {
-		p.network = shim.NetworkModel
 	}
 	if p.ProfilePath != "" {
 		return nil
@@ -210,6 +239,9 @@ func (h *Host) planSandbox(p *plan, s *Settings, t Template, tokenFile string) e
 	rand.Read(id[:])
 	p.temp = filepath.Join(realTemp(), "relay-"+hex.EncodeToString(id[:]))
 	if t.ownConfig {
+		if h.Places.Data == "" {
+			return &Refusal{SandboxUnavailable, "no home folder for Claude Code's configuration: set HOME or XDG_DATA_HOME"}
+		}
 		p.config = filepath.Join(h.Places.Data, "claude")
 	}
 	return nil
@@ -217,10 +249,14 @@ func (h *Host) planSandbox(p *plan, s *Settings, t Template, tokenFile string) e
 
 // realTemp is the system's folder for temporary files, without links: profiles name real paths.
 func realTemp() string {
-	if real, err := filepath.EvalSymlinks(os.TempDir()); err == nil {
+	dir, err := filepath.Abs(os.TempDir())
+	if err != nil {
+		return os.TempDir()
+	}
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		return real
 	}
-	return os.TempDir()
+	return dir
 }
 
 // planEnv decides the child's environment (E01, E02, E03).
@@ -251,14 +287,19 @@ func (h *Host) planEnv(p *plan, t Template) error {
 }
 
 // planProfile writes the profile's text, still in memory.
-func (h *Host) planProfile(p *plan, t Template, tokenFile string) error {
+func (h *Host) planProfile(p *plan, t Template, private []string) error {
 	if !p.Sandbox || p.ProfilePath != "" {
 		return nil
 	}
 	home, _ := os.UserHomeDir()
-	private := []string{h.Places.State, h.Places.Settings}
-	if tokenFile != "" {
-		private = append(private, tokenFile)
+	private = append(private, h.Places.State, h.Places.Settings)
+	port := shim.ModelPort
+	if p.network == shim.NetworkModel && !hasOwnNetwork {
+		base, err := h.listening()
+		if err != nil {
+			return &Refusal{SandboxUnavailable, err.Error()}
+		}
+		port = portOf(base)
 	}
 	readWrite := t.ReadWrite
 	if p.config != "" {
@@ -269,7 +310,7 @@ func (h *Host) planProfile(p *plan, t Template, tokenFile string) error {
 		GOOS: runtime.GOOS, Home: home, WorkDir: p.Directory, TempDir: p.temp,
 		Program: findProgram(p.argv[0], path, p.Directory), Path: path,
 		Read: t.Read, ReadWrite: readWrite, Deny: t.Deny, Private: private,
-		Network: p.network, ModelPort: shim.ModelPort,
+		Network: p.network, ModelPort: port,
 	})
 	if err != nil {
 		return &Refusal{SandboxUnavailable, err.Error()}
@@ -313,4 +354,14 @@ func lookup(environ []string, name string) (value string) {
 		}
 	}
 	return value
+}
+
+// portOf is the port of a base URL that this host made.
+func portOf(base string) int {
+	u, err := url.Parse(base)
+	if err != nil {
+		return 0
+	}
+	port, _ := strconv.Atoi(u.Port())
+	return port
 }

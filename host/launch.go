@@ -15,6 +15,9 @@ import (
 	"hostshim/shim"
 )
 
+// startWithin is how long a target may take to start (H04).
+const startWithin = 10 * time.Second
+
 // stdio are the standard streams of a session, and how it stands to the host's terminal.
 type stdio struct {
 	in, out, err *os.File
@@ -28,6 +31,9 @@ type running struct {
 	cmd    *exec.Cmd
 	events chan shimEvent // closed when the shim is gone
 	undo   []func()       // what the launch made, undone last first
+
+	host     *Host
+	listener *os.File // where the listener of the session's own network comes out (X09); nil: none is to come
 }
 
 // shimEvent is a status event as the shim writes it (S11).
@@ -40,8 +46,8 @@ type shimEvent struct {
 }
 
 // launch makes what the plan needs, in an order in which every failure can be undone, and starts the shim.
-func (h *Host) launch(p *plan, io stdio) (r *running, err error) {
-	r = &running{plan: p, events: make(chan shimEvent, 8)}
+func (h *Host) launch(p *plan, io stdio) (started *running, err error) {
+	r := &running{plan: p, events: make(chan shimEvent, 8)}
 	defer func() {
 		if err != nil {
 			r.cleanUp()
@@ -63,6 +69,11 @@ func (h *Host) launch(p *plan, io stdio) (r *running, err error) {
 	if p.profile != nil {
 		if err := h.makeSandbox(r, profile); err != nil {
 			return nil, &Refusal{SandboxUnavailable, err.Error()}
+		}
+	}
+	if p.credential == CredentialPairing {
+		if err := h.mintPairing(r); err != nil {
+			return nil, &Refusal{SandboxUnavailable, "pairing: " + err.Error()}
 		}
 	}
 	if err := h.startShim(r, profile, io); err != nil {
@@ -131,8 +142,17 @@ func (h *Host) startShim(r *running, profile string, io stdio) error {
 		files[2] = token
 		args = append(args, "--pass-token")
 	}
-	if files[2] == nil && files[1] == nil {
-		files = files[:1]
+	if r.ownNetwork() {
+		ours, child, err := listenerSocket()
+		if err != nil {
+			statusR.Close()
+			return err
+		}
+		defer child.Close()
+		r.listener = ours
+		r.undo = append(r.undo, func() { ours.Close() })
+		files = append(files, child) // 6
+		args = append(args, "--listener-fd", strconv.Itoa(shim.ListenerFD))
 	}
 	if io.pty {
 		args = append(args, "--pty")
@@ -186,7 +206,7 @@ func (r *running) awaitStart(within time.Duration) (pid int, err error) {
 			case !ok:
 				return 0, &Refusal{SpawnFailed, "the shim ended before its target had started"}
 			case e.Event == shim.EventStarted:
-				return e.Pid, nil
+				return e.Pid, r.serveOwnNetwork()
 			case e.Event == shim.EventSpawnFailed:
 				return 0, &Refusal{SpawnFailed, fmt.Sprintf("%q: %v", r.argv[0], syscall.Errno(e.Errno))}
 			case e.Event == shim.EventBadSecret, e.Event == shim.EventHelloRefused:

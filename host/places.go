@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 
 	"hostshim/shim"
@@ -15,7 +16,7 @@ type Places struct {
 	Settings string // settings.json
 	Named    bool   // the caller named the settings file: it must be there
 	State    string // socket, profiles, session records, audit rows; 0700, denied to every sandbox (X12)
-	Data     string // what a template keeps between sessions, as Claude Code's configuration; 0700
+	Data     string // what a template keeps between sessions, as Claude Code's configuration; 0700; "": no home
 	Shim     string // the shim program
 }
 
@@ -23,6 +24,9 @@ type Places struct {
 func FindPlaces(settings, state, shimPath string) (Places, error) {
 	p := Places{Settings: settings, Named: settings != "", State: state, Shim: shimPath}
 	home, err := os.UserHomeDir()
+	if err == nil && !filepath.IsAbs(home) {
+		err = fmt.Errorf("%q is not absolute", home)
+	}
 	if err != nil && (settings == "" || state == "") {
 		return p, fmt.Errorf("no home folder: %w", err)
 	}
@@ -37,13 +41,15 @@ func FindPlaces(settings, state, shimPath string) (Places, error) {
 	if p.State == "" {
 		p.State = defaultState
 	}
-	p.Data = data
+	if filepath.IsAbs(data) {
+		p.Data = data
+	}
 	if p.Shim == "" {
 		if p.Shim, err = besideHost(); err != nil {
 			return p, err
 		}
 	}
-	for _, path := range []*string{&p.Settings, &p.State, &p.Data, &p.Shim} {
+	for _, path := range []*string{&p.Settings, &p.State, &p.Shim} {
 		if *path, err = filepath.Abs(*path); err != nil {
 			return p, err
 		}
@@ -106,7 +112,9 @@ type Host struct {
 	Places Places
 	Base   []string     // the environment that children start from
 	Warn   func(string) // a warning for the person, one line; never nil
-	Bearer bool         // requests must carry a bearer (H03)
+	Models *Models      // the model proxy; nil until it is needed
+
+	modelsOnce sync.Mutex
 }
 
 // New returns a host that works with the given places.
@@ -116,3 +124,6 @@ func New(p Places, environ []string, warn func(string)) *Host {
 
 // Version of both programs.
 const Version = shim.Version
+
+// requestLog is where the proxy of a foreground launch leaves its request lines (P12).
+func (p Places) requestLog() string { return filepath.Join(p.State, "requests.jsonl") }
