@@ -47,7 +47,7 @@ type shimEvent struct {
 
 // launch makes what the plan needs, in an order in which every failure can be undone, and starts the shim.
 func (h *Host) launch(p *plan, io stdio) (started *running, err error) {
-	r := &running{plan: p, events: make(chan shimEvent, 8)}
+	r := &running{plan: p, host: h, events: make(chan shimEvent, 8)}
 	defer func() {
 		if err != nil {
 			r.cleanUp()

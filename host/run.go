@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"hostshim/shim"
 )
 
 // NewSessionID makes a session id that nobody has used.
@@ -16,10 +18,17 @@ func NewSessionID(prefix string) string {
 	return prefix + "-" + hex.EncodeToString(b[:])
 }
 
-// Run launches in the foreground, on the caller's own streams, and returns the shim's exit status (H01) and the
-// signal that ended it, if one did. A refusal is a *Refusal: nothing was started and nothing is left on disk.
-// It must be called on a goroutine that keeps its thread, as main does.
-func (h *Host) Run(r *Request) (status int, ended syscall.Signal, err error) {
+// End is what became of a launch that was not refused.
+type End struct {
+	Status  int            // the shim's exit status
+	Signal  syscall.Signal // the signal that ended the shim; 0: none did
+	Missing string         // the template's own command, if it is not installed here
+}
+
+// Run launches in the foreground, on the caller's own streams, and says how that ended (H01). A refusal is a
+// *Refusal: nothing was started and nothing is left on disk. It must be called on a goroutine that keeps its
+// thread, as main does.
+func (h *Host) Run(r *Request) (end End, err error) {
 	// Before anything is made: a signal from now on goes to the shim, and the host stays to clean up.
 	signals := make(chan os.Signal, 16)
 	for _, sig := range []os.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGUSR1, syscall.SIGUSR2} {
@@ -30,10 +39,15 @@ func (h *Host) Run(r *Request) (status int, ended syscall.Signal, err error) {
 	r.Kind = KindRun
 	running, err := h.start(r, stdio{in: os.Stdin, out: os.Stdout, err: os.Stderr})
 	if err != nil {
-		return 0, 0, err
+		return end, err
 	}
 	defer h.Sweep()
-	defer running.cleanUp()
+	defer func() {
+		running.cleanUp()
+		if h.Models != nil {
+			h.Models.Close()
+		}
+	}()
 	done := make(chan struct{})
 	go func() {
 		for {
@@ -48,8 +62,11 @@ func (h *Host) Run(r *Request) (status int, ended syscall.Signal, err error) {
 	}()
 	_, failed := running.awaitStart(0)
 	h.auditLaunch(running.plan, failed)
-	status, ended = running.wait()
+	end.Status, end.Signal = running.wait()
 	close(done)
+	if failed != nil && end.Status == shim.ExitNotFound && len(r.Argv) == 0 {
+		end.Missing = running.argv[0]
+	}
 	if failed == nil {
 		row := running.row("session_end")
 		row.Outcome, row.Credential, row.PairingID = "ok", running.credential, running.pairingID
@@ -57,7 +74,7 @@ func (h *Host) Run(r *Request) (status int, ended syscall.Signal, err error) {
 			h.Warn(err.Error())
 		}
 	}
-	return status, ended, nil
+	return end, nil
 }
 
 // start authorises and launches; a refused launch leaves its audit row here.
