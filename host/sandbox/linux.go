@@ -3,10 +3,16 @@ package sandbox
 import (
 	"bytes"
 	"encoding/json"
+	"path/filepath"
 	"slices"
 
 	"hostshim/shim"
 )
+
+// keptName is denied beside a link that must stay what it is. A policy names no links, on purpose: one that
+// turned into a link since is refused. But a denied name, there or not, makes its folder a list, in which
+// nothing can be replaced, and in which what the link is turned to from outside is not granted.
+const keptName = ".kept"
 
 // renderPolicy writes the policy that the shim's second stage applies (shim.Policy): real paths only.
 func renderPolicy(r rules) ([]byte, error) {
@@ -29,10 +35,11 @@ func renderPolicy(r rules) ([]byte, error) {
 		}
 	}
 	for _, d := range r.denies {
-		// A link keeps its place because the folder around it becomes a list; where nothing is granted
-		// there is nothing to keep.
-		if !d.link || granted(r.grants, d.real) {
+		switch {
+		case !d.link:
 			p.Deny = append(p.Deny, d.real)
+		case granted(r.grants, d.real): // else nobody in the session could touch it
+			p.Deny = append(p.Deny, filepath.Join(filepath.Dir(d.real), keptName))
 		}
 	}
 	p.ReadWrite = uncovered(p.ReadWrite, nil)
