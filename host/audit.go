@@ -3,6 +3,7 @@ package host
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -55,16 +56,19 @@ func (r *Request) row(event string) Row {
 		Directory: r.Directory, Sandbox: r.Sandbox, Credential: CredentialNone}
 }
 
-// ReadRows reads audit rows. A line that is not a row, as one cut off by a full disk, is an error naming it.
+// ReadRows reads audit rows. The first line that is not a row, as one cut off by a full disk, is an error that
+// names it; the rows around it are read all the same.
 func ReadRows(r io.Reader) (rows []Row, err error) {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, 1<<20)
 	for n := 1; lines.Scan(); n++ {
 		var row Row
-		if err := json.Unmarshal(lines.Bytes(), &row); err != nil {
-			return rows, fmt.Errorf("audit row %d: %w", n, err)
+		switch bad := json.Unmarshal(lines.Bytes(), &row); {
+		case bad == nil:
+			rows = append(rows, row)
+		case err == nil:
+			err = fmt.Errorf("audit row %d: %w", n, bad)
 		}
-		rows = append(rows, row)
 	}
-	return rows, lines.Err()
+	return rows, errors.Join(err, lines.Err())
 }

@@ -3,6 +3,8 @@ package host
 import (
 	"path/filepath"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // defaultDirs are the state and the data folder.
@@ -13,3 +15,6 @@ func defaultDirs(home string) (state, data string) {
 
 // endWithHost: macOS has no parent-death signal (documented limit).
 func endWithHost(*syscall.SysProcAttr) {}
+
+// HideMemory keeps debuggers from the host's memory (T08).
+func HideMemory() { unix.PtraceDenyAttach() }

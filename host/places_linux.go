@@ -1,6 +1,10 @@
 package host
 
-import "syscall"
+import (
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
 
 // defaultDirs are the state and the data folder.
 func defaultDirs(home string) (state, data string) {
@@ -10,3 +14,7 @@ func defaultDirs(home string) (state, data string) {
 // endWithHost has the kernel send TERM to a shim whose host is gone, so that no session outlives the process that
 // can say what became of it. The signal belongs to the thread that starts the shim, which must stay.
 func endWithHost(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGTERM }
+
+// HideMemory leaves no core of the host and closes its memory and /proc entries to other programs of the user
+// (T08). What the host starts is not touched: execve makes a process dumpable again.
+func HideMemory() { unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) }

@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
+	"strings"
 	"text/tabwriter"
+	"unicode"
 
 	"hostshim/host"
 )
@@ -34,18 +37,24 @@ func audit(args []string) int {
 		}
 		return 0
 	}
-	rows, err := host.ReadRows(file)
-	if err != nil {
-		return fail(err)
-	}
+	rows, bad := host.ReadRows(file)
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "TIME\tEVENT\tOUTCOME\tSESSION\tKIND\tTEMPLATE\tCREDENTIAL\tDIRECTORY\tERROR")
 	for _, r := range rows {
-		fmt.Fprintf(w, "%.19s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Time, r.Event, r.Outcome, cmp.Or(r.SessionID, "-"),
-			cmp.Or(r.Kind, "-"), cmp.Or(r.TemplateID, "-"), cmp.Or(r.Credential, "-"), cmp.Or(r.Directory, "-"), r.Error)
+		fmt.Fprintf(w, "%.19s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", plain(r.Time), plain(r.Event), plain(r.Outcome),
+			plain(r.SessionID), plain(r.Kind), plain(r.TemplateID), plain(r.Credential), plain(r.Directory), plain(r.Error))
 	}
-	if err := w.Flush(); err != nil {
+	if err := errors.Join(w.Flush(), bad); err != nil {
 		return fail(err)
 	}
 	return 0
+}
+
+// plain is text that stays in its column: whoever asked for a launch chose some of it, and must not write to the
+// terminal of who reads the rows.
+func plain(text string) string {
+	if strings.ContainsFunc(text, func(c rune) bool { return !unicode.IsPrint(c) }) {
+		return strconv.Quote(text)
+	}
+	return cmp.Or(text, "-")
 }

@@ -33,7 +33,10 @@ func commands() []command {
 	}
 }
 
-func main() { os.Exit(dispatch(os.Args[1:])) }
+func main() {
+	host.HideMemory()
+	os.Exit(dispatch(os.Args[1:]))
+}
 
 func dispatch(args []string) int {
 	if len(args) == 0 {
@@ -69,13 +72,14 @@ type flags struct {
 	*flag.FlagSet
 	command         string
 	settings, state string
+	more            string // the end of --help
 }
 
 func newFlags(name string) *flags {
 	f := &flags{FlagSet: flag.NewFlagSet(name, flag.ContinueOnError), command: name}
 	f.SetOutput(io.Discard)
-	f.StringVar(&f.settings, "settings", "", "`FILE` with the settings (default <user config dir>/relay/settings.json)")
-	f.StringVar(&f.state, "state-dir", "", "`DIR` for socket, profiles and audit rows (default ~/.local/state/relay-host)")
+	f.StringVar(&f.settings, "settings", "", "`FILE` the settings (default: relay/settings.json in the user's configuration folder)")
+	f.StringVar(&f.state, "state-dir", "", "`DIR` where profiles and audit rows are (default: relay-host in the user's state folder)")
 	return f
 }
 
@@ -105,8 +109,9 @@ func (f *flags) help() string {
 	}
 	f.VisitAll(func(fl *flag.Flag) {
 		value, text := flag.UnquoteUsage(fl)
-		fmt.Fprintf(&b, "  %-24s  %s\n", strings.TrimSpace("--"+fl.Name+" "+value), text)
+		fmt.Fprintf(&b, "  %-18s  %s\n", strings.TrimSpace("--"+fl.Name+" "+value), strings.TrimPrefix(text, value+" "))
 	})
+	b.WriteString(f.more)
 	return b.String()
 }
 
@@ -121,13 +126,13 @@ func (f *flags) open(shimPath string) (*host.Host, error) {
 
 func warn(text string) { fmt.Fprintf(os.Stderr, "host: warning: %s\n", text) }
 
-func usageError(text, hint string) int {
+func usageError(text, cure string) int {
 	fmt.Fprintf(os.Stderr, "host: error: %s\n", text)
-	if hint != "" {
-		fmt.Fprintf(os.Stderr, "host: hint: %s\n", hint)
-	}
+	hint(cure)
 	return shim.ExitUsage
 }
+
+func hint(text string) { fmt.Fprintf(os.Stderr, "host: hint: %s\n", text) }
 
 // fail prints err and is the exit status for it: 78 for a refusal, 1 for anything else.
 func fail(err error) int {
