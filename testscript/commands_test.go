@@ -3,8 +3,10 @@ package testscript
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -115,14 +117,23 @@ func (s *script) logText(label, text string) {
 	fmt.Fprintf(&s.log, "[%s]\n%s\n", label, strings.TrimSuffix(text, "\n"))
 }
 
-// logPipes adds what programs of this phase wrote into named pipes, which may be why it failed.
-func (s *script) logPipes() {
-	for _, h := range s.handles {
+// logLive adds what programs of this phase wrote into named pipes, and what those in the background have said
+// so far: it may be why the phase failed.
+func (s *script) logLive() {
+	for _, name := range slices.Sorted(maps.Keys(s.handles)) {
+		h := s.handles[name]
 		if len(h.fds) == 0 {
 			continue
 		}
 		if in, err := h.reader(); err == nil {
 			s.logText(fmt.Sprintf("fd %d", h.fds[0]), in.text())
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.procs)) {
+		p := s.procs[name]
+		s.logText(name, screen(p.out.text()))
+		if p.err != nil {
+			s.logText(name+".err", p.err.text())
 		}
 	}
 }

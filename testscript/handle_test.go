@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -72,11 +73,14 @@ func makeEnds(kind string) (a, b int, err error) {
 	return p[0], p[1], err
 }
 
-// betweenStarts does what must not happen while another script's program is on its way from fork to exec,
-// where it has a copy of every descriptor: then a closed pipe would not be closed everywhere.
+// starts is held while a program is on its way from fork to exec, where it has a copy of every descriptor.
+// (syscall.ForkLock is let go earlier: Linux wakes a vfork's parent before it closes the child's copies.)
+var starts sync.RWMutex
+
+// betweenStarts makes or closes an end: one that was closed during a start would not be closed everywhere.
 func betweenStarts(do func()) {
-	syscall.ForkLock.RLock()
-	defer syscall.ForkLock.RUnlock()
+	starts.RLock()
+	defer starts.RUnlock()
 	do()
 }
 
@@ -192,6 +196,9 @@ func cmdSend(s *script, c *call) error {
 		f.SetWriteDeadline(time.Now().Add(s.timeout))
 		_, err = f.Write(data)
 	}
+	if c.neg == '!' {
+		return s.sendFails(f, err)
+	}
 	if !open && err == nil {
 		if h.kind == "socket" {
 			err = syscall.Shutdown(h.to, syscall.SHUT_WR)
@@ -203,14 +210,23 @@ func cmdSend(s *script, c *call) error {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return fmt.Errorf("%w: nobody reads %q", errTimeout, args[0])
 	}
-	if c.neg == '!' {
-		if err == nil {
-			return errors.New("the other end still reads")
-		}
-		s.positive = true
-		return nil
-	}
 	return err
+}
+
+// sendFails waits until nobody can read any more.
+func (s *script) sendFails(f *os.File, err error) error {
+	if f == nil {
+		return err
+	}
+	err = s.poll(func() (bool, error) {
+		_, err := f.Write([]byte("\n"))
+		return errors.Is(err, syscall.EPIPE), nil
+	})
+	if err != nil {
+		return fmt.Errorf("%w: the other end is open", err)
+	}
+	s.positive = true
+	return nil
 }
 
 // typed gives text its control characters: \r \n \t \e \\, and ^C for what the Control key makes of C.

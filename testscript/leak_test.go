@@ -52,26 +52,30 @@ func (s *script) addSecret(name, value string) {
 	s.secrets = append(s.secrets, sec)
 }
 
-// cmdSecret makes another secret: a fresh one, as an identity secret looks, or what a file holds.
+// cmdSecret makes another secret: fresh, as an identity secret looks, or what a file holds. A file that is not
+// there is written.
 func cmdSecret(s *script, c *call) error {
-	switch len(c.args) {
-	case 1:
-		s.addSecret(c.args[0], randomHex(32))
-		return nil
-	case 2:
+	if len(c.args) == 0 || len(c.args) > 2 {
+		return errUsage
+	}
+	value := randomHex(32)
+	if len(c.args) == 2 {
 		data, err := os.ReadFile(s.abs(c.args[1]))
+		if os.IsNotExist(err) {
+			err = s.writeSecret(c.args[1], value)
+		} else {
+			value = strings.TrimSpace(string(data))
+		}
 		if err != nil {
 			return err
 		}
-		value := strings.TrimSpace(string(data))
-		if len(value) < 16 {
-			return fmt.Errorf("%d bytes are too short to be searched for", len(value))
-		}
 		s.exempt[s.abs(c.args[1])] = true
-		s.addSecret(c.args[0], value)
-		return nil
 	}
-	return errUsage
+	if len(value) < 16 {
+		return fmt.Errorf("%d bytes are too short to be searched for", len(value))
+	}
+	s.addSecret(c.args[0], value)
+	return nil
 }
 
 // cmdToken writes the token to a file, as its owner would keep it.
@@ -79,13 +83,19 @@ func cmdToken(s *script, c *call) error {
 	if len(c.args) != 1 {
 		return errUsage
 	}
-	path := s.abs(c.args[0])
+	return s.writeSecret(c.args[0], s.vars["TOKEN"])
+}
+
+// writeSecret writes a secret as its owner would keep it, without a newline: what goes through a pipe is the
+// secret alone.
+func (s *script) writeSecret(name, value string) error {
+	path := s.abs(name)
 	s.exempt[path] = true
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
 	os.Remove(path) // a file that is there keeps its mode
-	return os.WriteFile(path, []byte(s.vars["TOKEN"]+"\n"), 0o600)
+	return os.WriteFile(path, []byte(value), 0o600)
 }
 
 func cmdLeakOK(s *script, c *call) error {

@@ -52,9 +52,6 @@ func cmdAs(s *script, c *call) error {
 var background = regexp.MustCompile(`^&(\w+)&$`)
 
 func (s *script) exec(c *call, how launch) error {
-	t := newTable()
-	started := false
-	defer func() { t.done(started) }()
 	p := &proc{neg: c.neg, done: make(chan struct{})}
 	if n := len(c.words); n > 0 {
 		if m := background.FindStringSubmatch(c.words[n-1].bare()); m != nil {
@@ -64,10 +61,27 @@ func (s *script) exec(c *call, how launch) error {
 	if p.name != "" && (s.procs[p.name] != nil || s.handles[p.name] != nil) {
 		return fmt.Errorf("%q is taken", p.name)
 	}
+	if err := s.startWords(p, c.words, how); err != nil {
+		return err
+	}
+	s.started = append(s.started, p)
+	go p.reap()
+	if p.name != "" {
+		s.procs[p.name] = p
+		return nil
+	}
+	return s.finish(p)
+}
+
+// startWords starts what redirects and words say. Its descriptors are closed here right after: what the
+// program closes or leaves is closed.
+func (s *script) startWords(p *proc, words []word, how launch) (err error) {
+	t := newTable()
+	defer func() { t.done(err == nil) }()
 	if err := s.standard(p, t, how); err != nil {
 		return err
 	}
-	words, err := s.redirects(t, c.words)
+	words, err = s.redirects(t, words)
 	if err != nil {
 		return err
 	}
@@ -82,17 +96,7 @@ func (s *script) exec(c *call, how launch) error {
 	if len(argv) == 0 {
 		return errUsage
 	}
-	if err := s.start(p, t, argv, how); err != nil {
-		return err
-	}
-	started = true
-	s.started = append(s.started, p)
-	go p.reap()
-	if p.name != "" {
-		s.procs[p.name] = p
-		return nil
-	}
-	return s.finish(p)
+	return s.start(p, t, argv, how)
 }
 
 // start starts the program with exactly the table's descriptors. The plain system-call package does it, not
@@ -114,6 +118,8 @@ func (s *script) start(p *proc, t *table, argv []string, how launch) error {
 		attr.Sys.Setpgid, attr.Sys.Setsid, attr.Sys.Setctty, attr.Sys.Ctty = false, true, true, n
 	}
 	s.checkArguments(argv, attr.Env)
+	starts.Lock()
+	defer starts.Unlock()
 	if p.pid, _, err = syscall.StartProcess(path, argv, attr); err != nil {
 		return fmt.Errorf("start %s: %w", argv[0], err)
 	}
@@ -216,7 +222,7 @@ func (s *script) lookPath(name string) (string, error) {
 			return path, nil
 		}
 	}
-	return "", fmt.Errorf("program %q is not in PATH%s", name, buildNote)
+	return "", fmt.Errorf("program %q is not in PATH%s", name, buildNotes[name])
 }
 
 func (s *script) environ() []string {

@@ -85,7 +85,7 @@ func runScript(path, shown, work string, update bool) verdict {
 		err = s.endPhase()
 	}
 	if err != nil {
-		s.logPipes()
+		s.logLive()
 	}
 	s.endProcesses()
 	if leak := s.findLeaks(); err == nil || leak != nil && errors.As(err, &skipped{}) {

@@ -98,12 +98,13 @@ func (s *script) roots() map[int]bool {
 
 // killTree ends a program that overran its time, with what it started.
 func (s *script) killTree(p *proc) {
-	for _, q := range s.ownProcesses() {
-		if q.root == p.pid {
+	tree := s.ownProcesses()
+	syscall.Kill(p.pid, syscall.SIGKILL) // first: it is not to see its children end
+	for _, q := range tree {
+		if q.root == p.pid && q.pid != p.pid {
 			syscall.Kill(q.pid, syscall.SIGKILL)
 		}
 	}
-	syscall.Kill(p.pid, syscall.SIGKILL)
 	<-p.done
 }
 
