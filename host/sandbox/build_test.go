@@ -26,7 +26,7 @@ func TestBaseline(t *testing.T) {
 	got, p := policy(t, linux, linuxSpec())
 	want := shim.Policy{
 		Version:   1,
-		Read:      []string{"/etc", "/home/ann/.local/share/claude/versions/2.1.197", "/opt", "/proc", "/run/systemd/resolve/stub-resolv.conf", "/sys", "/usr"},
+		Read:      []string{"/etc", "/home/ann/.local/share/claude/versions/2.1.197", "/opt", "/proc", "/run/systemd/resolve/found.conf", "/sys", "/usr"},
 		ReadWrite: []string{"/dev/shm", "/home/ann/app", "/tmp/relay-s1"},
 		Devices:   []string{"/dev/null", "/dev/tty", "/dev/urandom"},
 		Deny:      []string{"/home/ann/.config/relay/settings.json", "/home/ann/.local/state/relay-host", "/home/ann/secrets/token"},
