@@ -188,7 +188,7 @@ func cmdSend(s *script, c *call) error {
 	var err error
 	if h.kind == "tty" {
 		data, open = typed(strings.Join(args[1:], " ")), true
-	} else if data, err = s.read(args[1]); err != nil {
+	} else if data, err = os.ReadFile(s.abs(args[1])); err != nil {
 		return err
 	}
 	f, err := h.mine(h.to)
