@@ -56,7 +56,7 @@ func (l *launch) checkFDs() error {
 		return &usageError{"--status-fd: fd " + strconv.Itoa(fd) + " is not open for writing", "hand over a pipe: shim --status-fd 4 ... 4>events"}
 	case fd >= 0:
 		l.status = openStatus(fd)
-	case inherited(StatusFD) && writable(StatusFD) && l.listener != StatusFD:
+	case inherited(StatusFD) && writable(StatusFD):
 		// The default number: only what is surely meant, never a stray file (S02).
 		if t := fileType(StatusFD); t == unix.S_IFIFO || t == unix.S_IFSOCK {
 			l.status = openStatus(StatusFD)

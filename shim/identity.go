@@ -183,7 +183,7 @@ func slow(err error) error {
 	return err
 }
 
-// readLine reads up to the first newline, MaxAnswer bytes at most.
+// readLine reads up to the first newline, MaxAnswer bytes with it at most.
 func readLine(fd int, deadline time.Time) ([]byte, error) {
 	var buf []byte
 	chunk := make([]byte, 4096)
@@ -201,31 +201,30 @@ func readLine(fd int, deadline time.Time) ([]byte, error) {
 			return nil, errors.New("closed before its answer ended")
 		}
 		buf = append(buf, chunk[:n]...)
-		if i := bytes.IndexByte(buf, '\n'); i >= 0 && i <= MaxAnswer {
+		if i := bytes.IndexByte(buf, '\n'); i >= 0 && i < MaxAnswer {
 			return buf[:i], nil
 		}
-		if len(buf) > MaxAnswer {
+		if len(buf) >= MaxAnswer {
 			return nil, fmt.Errorf("answer is longer than %d bytes", MaxAnswer)
 		}
 	}
 }
 
-// checkAnswer accepts the one answer that confirms this session; members it does not know are ignored.
+// checkAnswer accepts the one answer that confirms this session; members it does not know are ignored. It takes
+// the members out by their exact names: Unmarshal into a struct would take "TYPE" for "type".
 func checkAnswer(line []byte, session string) error {
-	var a struct {
-		Type string `json:"type"`
-		Data struct {
-			Kind      string `json:"kind"`
-			ServiceID string `json:"service_id"`
-			RelayPID  int    `json:"relay_pid"`
-		} `json:"data"`
+	var answer, data map[string]json.RawMessage
+	var word, kind, id string
+	var pid int
+	if json.Unmarshal(line, &answer) != nil {
+		return errors.New("answer is not a JSON object")
 	}
-	switch err := json.Unmarshal(line, &a); {
-	case err != nil:
-		return errors.New("answer is not the JSON of an OK")
-	case a.Type != "OK":
+	if json.Unmarshal(answer["type"], &word) != nil || word != "OK" {
 		return errors.New("hello refused")
-	case a.Data.Kind != "project_session" || a.Data.ServiceID != session || a.Data.RelayPID <= 0:
+	}
+	err := errors.Join(json.Unmarshal(answer["data"], &data), json.Unmarshal(data["kind"], &kind),
+		json.Unmarshal(data["service_id"], &id), json.Unmarshal(data["relay_pid"], &pid))
+	if err != nil || kind != "project_session" || id != session || pid <= 0 {
 		return errors.New("answer is for another session")
 	}
 	return nil

@@ -208,7 +208,7 @@ func finish(l *launch, err error) int {
 	case errors.As(err, &ended):
 		return l.endAs(ended.status)
 	case errors.As(err, &stopped):
-		return ExitSignal + int(stopped.signal)
+		return l.endBy(stopped.signal)
 	case errors.As(err, &identity):
 		complain(err.Error(), "")
 		return ExitIdentity
@@ -234,7 +234,7 @@ func complain(msg, hint string) {
 	if hint != "" {
 		hint = "shim: hint: " + hint + "\n"
 	}
-	say(2, "shim: error: "+msg+"\n"+hint)
+	say(2, "shim: error: "+oneLine(msg)+"\n"+hint)
 }
 
 func warn(msg string) { say(2, "shim: warning: "+msg+"\n") }

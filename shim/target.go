@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -81,8 +82,7 @@ func (l *launch) spawn() error {
 		report.started()
 		return err
 	}
-	emptySignalState()
-	err := startStage(cmd)
+	err := startWithSignals(cmd, report != nil)
 	report.started()
 	l.term.ready()
 	if err != nil && report != nil {
@@ -101,16 +101,25 @@ func (l *launch) spawn() error {
 	return nil
 }
 
+// startWithSignals starts the target with an empty signal mask, a second stage with one that keeps a signal waiting
+// until it becomes the target: its last step empties the mask, and the signal ends either one or the other (S15).
+func startWithSignals(cmd *exec.Cmd, stage bool) error {
+	startSignals()
+	if stage {
+		blockOnly(forwarded)
+		defer blockOnly(nil)
+	} else {
+		blockOnly(nil)
+	}
+	return startStage(cmd)
+}
+
 // stageFailed ends a second stage that did not become the target.
 func (l *launch) stageFailed(name string, cmd *exec.Cmd, err error) error {
 	cmd.Process.Kill()
 	cmd.Wait()
-	var stopped *stoppedError
-	if errors.As(err, &stopped) {
-		return err
-	}
-	if ws, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && ws.Signaled() && ws.Signal() != unix.SIGKILL {
-		return &stoppedError{ws.Signal()} // a signal that the terminal gave to both
+	if ws, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && slices.Contains(forwarded, os.Signal(ws.Signal())) {
+		return &stoppedError{ws.Signal()}
 	}
 	return sandboxFailed(name, err)
 }

@@ -9,10 +9,10 @@ import (
 
 // terminal is what the shim knows of the terminal it was started from.
 type terminal struct {
-	fd    int  // the terminal whose foreground the target gets; -1: it gets none
+	fd    int  // the terminal that the target's own group works at; -1: none
 	share bool // a pipeline: the target stays in the shim's process group (S18)
-	hand  bool // started by a person: the shim's group had its terminal's foreground
-	given bool // the target's group has the foreground now
+	hand  bool // started by a person
+	given bool // the shim handed the foreground on
 }
 
 // becomeLeader makes descriptor 0 the controlling terminal of a session of the shim's own (S13), or finds out
@@ -36,27 +36,30 @@ func (l *launch) becomeLeader() error {
 	return nil
 }
 
-// look asks each standard descriptor for the foreground group of its terminal: only the controlling terminal
-// answers, so an answer that is the shim's own group means a person is waiting in front of it.
+// look finds out who started the shim. Only the controlling terminal tells its foreground group, so a standard
+// descriptor that tells it is the terminal of the shell which made the shim a job, in front or behind. With the
+// terminal on 2 alone, a shim behind is a program's child rather than a pipeline's member.
 func (t *terminal) look() {
-	own := unix.Getpgrp()
-	var mine [3]bool
-	for fd := range mine {
-		pgrp, err := unix.IoctlGetInt(fd, unix.TIOCGPGRP)
-		mine[fd] = err == nil && pgrp == own
+	var own [3]bool
+	for fd := range own {
+		_, err := unix.IoctlGetInt(fd, unix.TIOCGPGRP)
+		own[fd] = err == nil
 	}
-	t.hand = mine[0] || mine[1] || mine[2]
-	t.share = mine[0] != mine[1]
-	if mine[0] && mine[1] {
+	switch {
+	case own[0] && own[1]:
 		t.fd = 0
+	case own[0] || own[1] || own[2] && t.inFront():
+		t.share = true
 	}
+	t.hand = t.share || t.fd >= 0
 }
 
-// arrange says in which process group, and in whose foreground, the target starts.
+// arrange says in which process group, and whether in the foreground, the target starts.
 func (t *terminal) arrange(attr *syscall.SysProcAttr) {
 	attr.Setpgid = !t.share
-	if t.fd >= 0 {
+	if t.fd >= 0 && t.inFront() {
 		attr.Foreground, attr.Ctty = true, t.fd
+		t.given = true
 	}
 }
 
@@ -64,7 +67,6 @@ func (t *terminal) arrange(attr *syscall.SysProcAttr) {
 // only a process that ignores SIGTTOU may; it is ignored now, since the target would have inherited it before.
 func (t *terminal) ready() {
 	if t.fd >= 0 {
-		t.given = true
 		signal.Ignore(syscall.SIGTTOU)
 	}
 }
@@ -78,8 +80,7 @@ func (t *terminal) give(group int) bool {
 	return t.given
 }
 
-// takeBack returns the foreground to the shim's own group, and so to the shell that started it. A foreground
-// that the shell has taken meanwhile stays where it is.
+// takeBack returns the foreground that the shim handed on to the shim's own group, and so to the shell.
 func (t *terminal) takeBack() {
 	if t.given {
 		t.given = false
@@ -88,11 +89,14 @@ func (t *terminal) takeBack() {
 }
 
 // inFront says whether the shim's own group has its terminal's foreground.
-func (t *terminal) inFront() bool {
+func (t *terminal) inFront() bool { return t.foreground() == unix.Getpgrp() }
+
+// foreground is the group in front of the controlling terminal, 0 if none of 0, 1 and 2 is that terminal.
+func (t *terminal) foreground() int {
 	for fd := range 3 {
-		if pgrp, err := unix.IoctlGetInt(fd, unix.TIOCGPGRP); err == nil {
-			return pgrp == unix.Getpgrp()
+		if group, err := unix.IoctlGetInt(fd, unix.TIOCGPGRP); err == nil {
+			return group
 		}
 	}
-	return false
+	return 0
 }

@@ -59,7 +59,8 @@ func (s *signals) mayStart() error {
 	}
 }
 
-// interruptible runs a step that may wait for others, and gives it up when a signal stops the launch.
+// interruptible runs a step that may wait for others, and gives it up when a signal stops the launch. Once there
+// is a process, nobody but the kernel can tell whether it is the target yet: the signal goes to it.
 func (l *launch) interruptible(step func() error) error {
 	done := make(chan error, 1)
 	go func() { done <- step() }()
@@ -68,8 +69,12 @@ func (l *launch) interruptible(step func() error) error {
 		case err := <-done:
 			return err
 		case sig := <-l.signals.forward:
-			if err := l.signals.hold(sig); err != nil {
+			switch err := l.signals.hold(sig); {
+			case err == nil:
+			case l.target == nil:
 				return err
+			default:
+				l.forward(sig) // ends the second stage, or reaches what it has become
 			}
 		case <-l.signals.child:
 			// ^Z can stop the second stage, which has the foreground already.
@@ -127,15 +132,23 @@ func (l *launch) suspend(by syscall.Signal) {
 	if l.term.fd < 0 || (l.pty && by == unix.SIGSTOP) {
 		return
 	}
-	l.term.takeBack()
-	unix.Kill(0, unix.SIGTSTP)
+	// A shell's fg does not signal a job that runs: the target's read or write tells that it is in front by now.
+	moved := (by == unix.SIGTTIN || by == unix.SIGTTOU) && l.term.inFront()
+	if !moved {
+		l.term.takeBack()
+		unix.Kill(0, unix.SIGTSTP)
+	}
 	l.term.give(l.target.pid)
 	unix.Kill(-l.target.pid, unix.SIGCONT)
 }
 
-// resume hands the terminal on when the shell has put a running job into the foreground.
+// resume hands the terminal on when the shell has put the job in front, and forgets that it was handed on when
+// the shell took it: then it is not the shim's to take back.
 func (l *launch) resume() {
-	if l.term.give(l.target.pid) {
+	if l.term.foreground() == l.target.pid {
+		return
+	}
+	if l.term.given = l.term.give(l.target.pid); l.term.given {
 		unix.Kill(-l.target.pid, unix.SIGCONT)
 	}
 }
@@ -153,19 +166,23 @@ func (l *launch) reap() error {
 	return &endedError{status}
 }
 
-// endAs gives the terminal back and is the exit status for a target that ran. When the terminal's ^C or ^\ ended
-// it, the shim, and a script around it, end by that signal as they would have with the bare program (S18).
+// endAs is the exit status for a target that ran.
 func (l *launch) endAs(status syscall.WaitStatus) int {
-	if !status.Signaled() {
-		return status.ExitStatus()
+	if status.Signaled() {
+		return l.endBy(status.Signal())
 	}
-	sig := status.Signal()
+	return status.ExitStatus()
+}
+
+// endBy is the exit status when a signal ended the target or the launch. If it was the terminal's ^C or ^\, the
+// shim, and a script around it, end by that signal as they would have with the bare program (S18).
+func (l *launch) endBy(sig syscall.Signal) int {
 	if l.term.hand && (sig == unix.SIGINT || sig == unix.SIGQUIT) && !signal.Ignored(sig) && byDefault(sig) {
-		if l.term.share {
-			unix.Kill(os.Getpid(), sig)
-		} else {
-			unix.Kill(0, sig)
+		who := os.Getpid()
+		if l.target != nil && !l.term.share {
+			who = 0 // the terminal signalled the target's group alone
 		}
+		unix.Kill(who, sig)
 	}
 	return ExitSignal + int(sig)
 }

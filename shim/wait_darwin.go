@@ -1,6 +1,7 @@
 package shim
 
 import (
+	"os"
 	"os/signal"
 	"sync/atomic"
 	"syscall"
@@ -12,8 +13,11 @@ import (
 // dieWithShim: macOS has no parent-death signal (documented limit of S19).
 func dieWithShim(*syscall.SysProcAttr) {}
 
-// emptySignalState: the runtime's own handlers are reset by exec; what it does not handle stays as it was.
-func emptySignalState() {}
+// startSignals: the runtime's own handlers are reset by exec; what it does not handle stays as it was.
+func startSignals() {}
+
+// blockOnly: a thread's mask is out of reach without cgo; the caller's goes on to the target.
+func blockOnly([]os.Signal) {}
 
 // byDefault leaves the signal to the runtime, which then ends the program by it. For QUIT it would print its
 // goroutines first, so that one is left to the exit status.

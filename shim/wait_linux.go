@@ -12,16 +12,24 @@ import (
 // is gone (S19).
 func dieWithShim(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGKILL }
 
-// emptySignalState gives the target an empty signal mask and default dispositions (S17). The runtime has its own
-// handler for most signals, which exec resets; the rest may still be ignored as the caller had them, which
-// exec would keep. HUP and INT are the exception on purpose (nohup).
-func emptySignalState() {
-	unix.PthreadSigmask(unix.SIG_SETMASK, &unix.Sigset_t{}, nil)
+// startSignals gives what is started next default dispositions (S17). The runtime has its own handler for most
+// signals, which exec resets; the rest may still be ignored as the caller had them, which exec would keep. HUP and
+// INT are the exception on purpose (nohup).
+func startSignals() {
 	for sig := syscall.Signal(1); sig <= 64; sig++ {
 		if disposition(sig) == ignored && sig != syscall.SIGHUP && sig != syscall.SIGINT {
 			byDefault(sig)
 		}
 	}
+}
+
+// blockOnly is the signal mask of this thread, and of what it starts.
+func blockOnly(list []os.Signal) {
+	var set unix.Sigset_t
+	for _, sig := range list {
+		set.Val[0] |= 1 << (sig.(syscall.Signal) - 1)
+	}
+	unix.PthreadSigmask(unix.SIG_SETMASK, &set, nil)
 }
 
 // sigaction is the kernel's, large enough for every architecture. os/signal can neither tell nor restore the
