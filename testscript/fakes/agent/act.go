@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fork [setsid] [wait] COMMAND…: starts the agent once more, with the rest as its commands and descriptors as
-// they are, and goes on, or with wait first waits. A child in a session of its own outlives this one's group.
+// fork [setsid] [wait] COMMAND…: starts the agent once more, with one command and the descriptors as they are,
+// and goes on behind the next +, or with wait first waits. A child in a session of its own outlives this group.
 func fork(args []string) error {
 	self, err := os.Executable()
 	if err != nil {

@@ -41,8 +41,7 @@ func runAll(words []string) error {
 	}
 	for len(words) > 0 {
 		n := 0
-		// fork and with run the rest themselves.
-		for n < len(words) && (words[n] != "+" || words[0] == "fork" || words[0] == "with") {
+		for n < len(words) && (words[n] != "+" || words[0] == "with") { // with becomes another program: all is its
 			n++
 		}
 		if n == 0 {

@@ -18,7 +18,7 @@ const getTermios = unix.TCGETS
 
 func addSystemCommands() {
 	commands["with"] = with
-	for name, op := range map[string]operation{} {
+	for name, op := range linuxOperations {
 		operations[name] = op
 	}
 }
