@@ -45,8 +45,8 @@ func (s *script) addSecret(name, value string) {
 	}
 	for shift := 0; shift < 3; shift++ { // base64 of a part depends on where in a group of three it begins
 		if len(value) > shift+6 {
-			whole := (len(value) - shift) / 3 * 3
-			sec.needles = append(sec.needles, []byte(base64.StdEncoding.EncodeToString([]byte(value[shift:shift+whole]))))
+			part := []byte(value[shift : shift+(len(value)-shift)/3*3])
+			sec.needles = append(sec.needles, []byte(base64.StdEncoding.EncodeToString(part)), []byte(base64.URLEncoding.EncodeToString(part)))
 		}
 	}
 	s.secrets = append(s.secrets, sec)

@@ -147,33 +147,37 @@ func (s *script) setUp() error {
 }
 
 func (s *script) runLines() error {
+	comment := false // the line before was one
 	for i, line := range strings.Split(string(s.archive.script), "\n") {
 		line = strings.TrimSpace(line)
-		if strings.HasPrefix(line, "#") {
+		wasComment := comment
+		comment = strings.HasPrefix(line, "#")
+		switch {
+		case comment && wasComment:
+			s.log.WriteString(line + "\n")
+			continue
+		case comment:
 			if err := s.endPhase(); err != nil {
 				return err
 			}
-			s.line = i + 1
 			s.beginPhase(line)
 			continue
-		}
-		if line == "" {
+		case line == "":
 			continue
 		}
 		s.line = i + 1
 		fmt.Fprintf(&s.log, "> %s\n", line)
-		err := s.runLine(line)
-		if errors.Is(err, errStop) {
-			return nil
-		}
-		if err != nil {
+		if err := s.runLine(line); err != nil {
+			if errors.Is(err, errStop) {
+				return nil
+			}
 			return err
 		}
 	}
 	return nil
 }
 
-// beginPhase starts a phase, which a comment line does: a failure shows nothing older.
+// beginPhase starts a phase, as a comment of one or more lines does: a failure shows nothing older.
 func (s *script) beginPhase(line string) {
 	s.log.Reset()
 	s.log.WriteString(line + "\n")
