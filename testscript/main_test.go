@@ -107,7 +107,8 @@ func build() error {
 		}
 		data, err := os.ReadFile(filepath.Join(from, name))
 		if err != nil {
-			return err
+			buildNotes[name] = fmt.Sprintf(" (%v)", err)
+			continue
 		}
 		if err := os.WriteFile(filepath.Join(binDir, name), data, 0o755); err != nil {
 			return err
