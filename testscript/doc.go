@@ -7,7 +7,7 @@
 //	script_test.go   one script: archive, lines, phases, verdict
 //	word_test.go     a line into words: quotes, conditions, variables
 //	proc_test.go     starting; wait_test.go, signal_test.go: what follows; redirect_test.go: the child's descriptors
-//	handle_test.go   named pipes, sockets, terminals; stream_test.go: what was read from them
+//	handle_test.go   named pipes, sockets, terminals; send_test.go, stream_test.go: what goes in and comes out
 //	match_test.go    stdout, grep, cmp, waitfor; files_test.go: cp, rm, chmod, …
 //	leak_test.go     the token check; sys_linux_test.go, sys_darwin_test.go: /proc and terminals
 //	repo_test.go     rules and documents against the tree; self_test.go: the engine's parts
