@@ -3,6 +3,7 @@ package host
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -81,9 +82,15 @@ func besideHost() (string, error) {
 	return filepath.Join(filepath.Dir(self), name), nil
 }
 
-// stateDir makes sure of the state folder: 0700, the caller's own.
+// stateDir makes sure of the state folder, and of one in it: 0700, the caller's own, both.
 func (p Places) stateDir(sub ...string) (string, error) {
-	return privateDir(filepath.Join(append([]string{p.State}, sub...)...))
+	dir, err := privateDir(p.State)
+	for _, name := range sub {
+		if err == nil {
+			dir, err = privateDir(filepath.Join(dir, name))
+		}
+	}
+	return dir, err
 }
 
 // privateDir makes dir, and what is missing above it, with mode 0700. One that others can use is refused.
@@ -114,7 +121,8 @@ type Host struct {
 	Warn   func(string) // a warning for the person, one line; never nil
 	Models *Models      // the model proxy; nil until it is needed
 
-	modelsOnce sync.Mutex
+	modelsOnce  sync.Mutex
+	startShimOn func(*exec.Cmd) error // starts a shim on a thread that stays; nil: the caller's does
 }
 
 // New returns a host that works with the given places.
