@@ -1,0 +1,182 @@
+package llmproxy
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Net/http refuses some requests before any handler sees them: a bad escape in the path, a missing Host, a
+// header that is too large. It then writes a plain text of its own to the connection and closes it. Such a
+// request deserves the same answer and the same log line as any other (P07, P12), so connections remember the
+// line that a request began with, and put the proxy's own answer in the place of that text.
+
+// Bounds of the connections of one listener: more wait in the kernel's queue until some end.
+const (
+	maxConns        = 4096
+	maxSessionConns = 1024
+)
+
+func connLimit(only string) int {
+	if only == "" {
+		return maxConns
+	}
+	return maxSessionConns
+}
+
+// maxRequestLine is how much of a request line is remembered.
+const maxRequestLine = 4 << 10
+
+// listener hands out connections that know their proxy, a bounded number at a time.
+type listener struct {
+	net.Listener
+	proxy *Proxy
+	slots chan struct{}
+}
+
+func (l *listener) Accept() (net.Conn, error) {
+	l.slots <- struct{}{}
+	c, err := l.Listener.Accept()
+	if err != nil {
+		<-l.slots
+		return nil, err
+	}
+	return &conn{Conn: c, proxy: l.proxy, release: sync.OnceFunc(func() { <-l.slots }), fresh: true}, nil
+}
+
+// conn is a client's connection. Net/http never reads it from two goroutines at once.
+type conn struct {
+	net.Conn
+	proxy   *Proxy
+	release func()
+
+	served bool   // the current request has a handler
+	fresh  bool   // the next bytes begin a request
+	first  []byte // of the next request, when it came while the last one was being answered
+	line   []byte // the current request's first line, as far as it was read
+}
+
+func (c *conn) Close() error {
+	defer c.release()
+	return c.Conn.Close()
+}
+
+// CloseWrite lets net/http end a connection without losing its last answer.
+func (c *conn) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return nil
+}
+
+func (c *conn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	switch {
+	case n == 0:
+	case c.fresh:
+		c.begin(b[:n])
+	case len(b) == 1:
+		// While a request is answered, net/http waits for one byte of the next to see whether the client is gone.
+		c.first = append(c.first[:0], b[0])
+	}
+	return n, err
+}
+
+// begin remembers a request's first line, which may come in pieces.
+func (c *conn) begin(b []byte) {
+	if len(c.line) == 0 {
+		c.line = append(c.line, c.first...)
+		c.first = c.first[:0]
+	}
+	end := bytes.IndexByte(b, '\n')
+	if end >= 0 {
+		b = b[:end]
+	}
+	c.line = append(c.line, b[:min(len(b), maxRequestLine)]...)
+	c.fresh = end < 0 && len(c.line) < maxRequestLine
+}
+
+// followConn is told by net/http of what a connection is about.
+func followConn(nc net.Conn, state http.ConnState) {
+	if c, ok := nc.(*conn); ok && state == http.StateIdle {
+		c.served, c.fresh, c.line = false, true, c.line[:0]
+	}
+}
+
+type connKey struct{}
+
+func rememberConn(ctx context.Context, nc net.Conn) context.Context {
+	return context.WithValue(ctx, connKey{}, nc)
+}
+
+// arrived notes that a request has a handler.
+func arrived(r *http.Request) {
+	if c, ok := r.Context().Value(connKey{}).(*conn); ok {
+		c.served = true
+	}
+}
+
+// Write passes a handler's answer on, and replaces one that net/http gives without a handler: those it writes
+// in one piece.
+func (c *conn) Write(b []byte) (int, error) {
+	if c.served {
+		return c.Conn.Write(b)
+	}
+	method, target := splitRequestLine(string(c.line))
+	path, _ := splitTarget(target)
+	no := earlyRefusal(b, path)
+	l := &line{method: method, path: path}
+	answer := func(response []byte) {
+		l.answered(no)
+		c.Conn.Write(response)
+		c.drain()
+	}
+	response := no.response(method != http.MethodHead)
+	if onSandbox(path) {
+		record(c.proxy.log, l, answer, response)
+	} else {
+		answer(response)
+	}
+	return len(b), nil
+}
+
+// drain reads what the client is still sending, for a while: closing the connection over unread bytes would
+// reset it, and the answer could be lost.
+func (c *conn) drain() {
+	c.CloseWrite()
+	c.Conn.SetReadDeadline(time.Now().Add(lingerTime / 2))
+	io.CopyN(io.Discard, c.Conn, 256<<10)
+}
+
+// splitRequestLine takes a request line apart, as far as it is one.
+func splitRequestLine(s string) (method, target string) {
+	method, rest, _ := strings.Cut(strings.TrimSuffix(s, "\r"), " ")
+	target, version, ok := strings.Cut(rest, " ")
+	if ok && !strings.HasPrefix(version, "HTTP/") {
+		return "", ""
+	}
+	return method, target
+}
+
+// earlyRefusal says what is behind an answer of net/http's own.
+func earlyRefusal(answer []byte, path string) *refusal {
+	text, _, _ := strings.Cut(string(answer), "\r\n")
+	_, text, _ = strings.Cut(text, " ")
+	code, text, _ := strings.Cut(text, " ")
+	status, err := strconv.Atoi(code)
+	switch {
+	case err != nil || status < 400 || status > 599:
+		return &refusal{http.StatusBadRequest, "request_invalid", "bad request"}
+	case strings.Contains(text, "Host header"):
+		return refuseHost
+	case status == http.StatusBadRequest && strings.HasPrefix(path, "/") && !pathAllowed(path):
+		return refusePath
+	}
+	return &refusal{status, "request_invalid", strings.ToLower(text)}
+}

@@ -1,0 +1,280 @@
+package llmproxy
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"net/textproto"
+	"net/url"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// lingerTime is how long a client may go on sending a body that nobody wants, after its answer: a connection
+// closed at once would be reset, and the answer lost with it.
+const lingerTime = time.Second
+
+// exchange is one request on its way. It is one piece of memory on purpose: hundreds may be open at once.
+type exchange struct {
+	proxy       *Proxy
+	only        string // the one session of this listener, or ""
+	w           http.ResponseWriter
+	r           *http.Request
+	rc          http.ResponseController
+	path, query string // as sent
+	line        line
+
+	pairing string // must not go upstream
+	secret  string // the credential as it went upstream: nothing may come back with it
+	added   [2]string
+	target  url.URL
+	out     *http.Request
+	body    requestBody
+	trace   httptrace.ClientTrace
+	flusher *flusher
+	broken  bool // the client's connection ends in the middle of the answer
+
+	mu     sync.Mutex // between the transport's goroutines, which pass on 1xx, and the answer itself
+	headed bool       // the answer's header is written: no 1xx any more
+}
+
+// forward sends a request that passed every check to the upstream and the answer back (P08–P10). target is
+// the path and query as they go out.
+func (x *exchange) forward(clientID, target string) {
+	up := x.proxy.upstream
+	if !up.locate(&x.target, target) {
+		x.refuse(refusePath)
+		return
+	}
+	secret, err := x.proxy.credential(clientID)
+	if err != nil {
+		x.refuse(&refusal{http.StatusServiceUnavailable, "credential_unavailable", err.Error()})
+		return
+	}
+	bearer := "Bearer " + string(secret.Reveal())
+	x.secret = bearer[len("Bearer "):]
+	secret.Wipe()
+	defer x.finish()
+	x.request(requestHeader(x.r.Header, x.pairing, bearer, &x.added))
+	resp, err := up.transport.RoundTrip(x.out)
+	if err != nil {
+		x.failed(err)
+		return
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode < 200 || resp.StatusCode > 999 {
+		x.refuse(refuseStatus)
+		return
+	}
+	x.head(resp)
+	if err := x.copy(resp.Body, resp.ContentLength); err != nil {
+		x.abort()
+	}
+	x.trailer(resp.Trailer)
+	x.line.outcome = outcomeComplete
+}
+
+// request builds the upstream's request. Its body is read while the answer may already be on its way.
+func (x *exchange) request(header http.Header) {
+	r := x.r
+	x.trace.Got1xxResponse = x.informational
+	x.out = (&http.Request{
+		Method: r.Method, URL: &x.target, Header: header, ContentLength: r.ContentLength,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+	}).WithContext(httptrace.WithClientTrace(r.Context(), &x.trace))
+	if r.ContentLength == 0 {
+		x.out.Body = http.NoBody
+		return
+	}
+	x.body.source, x.body.owner = r.Body, x
+	x.out.Body = &x.body
+	if r.ContentLength < 0 {
+		// Said outright, or the transport would hold back a GET until it has seen a first byte.
+		x.out.TransferEncoding = []string{"chunked"}
+		x.out.Trailer = make(http.Header, len(r.Trailer))
+		for name := range r.Trailer {
+			if !stripped(name) {
+				x.out.Trailer[name] = nil
+			}
+		}
+	}
+}
+
+// sentAll runs when the end of the client's body was seen: its trailer is complete.
+func (x *exchange) sentAll() {
+	if x.out.Trailer != nil {
+		requestTrailer(x.out.Trailer, x.r.Trailer, x.pairing)
+	}
+}
+
+// proceed runs before the first byte of the body is asked for, which with Expect: 100-continue is when the
+// upstream wants it. Net/http would tell the client so by itself, but not in turn with other 1xx answers.
+func (x *exchange) proceed() {
+	if !x.expects() {
+		return
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if !x.headed {
+		x.w.WriteHeader(http.StatusContinue)
+	}
+}
+
+func (x *exchange) expects() bool {
+	return x.r.ContentLength != 0 && len(x.r.Header["Expect"]) > 0
+}
+
+// informational passes on a 1xx answer. A 100 that the client waits for is proceed's to send.
+func (x *exchange) informational(code int, header textproto.MIMEHeader) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.headed || !x.r.ProtoAtLeast(1, 1) || code == http.StatusContinue && x.expects() {
+		return nil
+	}
+	h := x.w.Header()
+	responseHeader(h, http.Header(header), x.secret)
+	x.w.WriteHeader(code)
+	clear(h)
+	return nil
+}
+
+// head passes on the answer's status and header, at once or nearly: what comes next may be long in coming.
+func (x *exchange) head(resp *http.Response) {
+	x.mu.Lock()
+	x.headed = true
+	x.mu.Unlock()
+	h := x.w.Header()
+	responseHeader(h, resp.Header, x.secret)
+	for _, name := range [...]string{"Date", "Content-Type"} {
+		if _, ok := h[name]; !ok {
+			h[name] = nil // else net/http adds its own
+		}
+	}
+	for name := range resp.Trailer {
+		h["Trailer"] = append(h["Trailer"], name)
+	}
+	if pending(x.r, &x.body) {
+		h["Connection"] = []string{"close"} // what is left of the body must not be taken for a request
+	}
+	x.line.status = resp.StatusCode
+	x.w.WriteHeader(resp.StatusCode)
+	switch {
+	case resp.ContentLength == 0 || x.r.Method == http.MethodHead: // the end is near
+	case resp.ContentLength > 0 && resp.ContentLength <= shortBuffer:
+		x.flusher = flushSoon(&x.rc)
+	default:
+		x.rc.Flush()
+	}
+}
+
+// copy passes on the body, each piece as it comes. An error is of either side; both end the same way.
+func (x *exchange) copy(body io.Reader, length int64) error {
+	var buf copyBuffer
+	if length > 0 {
+		buf.size = 1
+	}
+	defer buf.release()
+	n := 0
+	for {
+		b := buf.next(n)
+		var err error
+		n, err = body.Read(b)
+		if x.flusher != nil {
+			x.flusher.stop()
+			x.flusher = nil
+		}
+		if n > 0 {
+			m, werr := x.w.Write(b[:n])
+			x.line.out += int64(m)
+			if werr != nil {
+				return werr
+			}
+			if err == nil {
+				if werr := x.rc.Flush(); werr != nil {
+					return werr
+				}
+			}
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// trailer passes on what came after the body, announced or not.
+func (x *exchange) trailer(trailer http.Header) {
+	h := x.w.Header()
+	for name, values := range trailer {
+		if len(values) > 0 && !hopByHop(name) && !holds(name, values, x.secret) {
+			h[http.TrailerPrefix+name] = values
+		}
+	}
+}
+
+// abort breaks the client's connection off, so that a body cut short cannot be taken for a whole one.
+func (x *exchange) abort() {
+	x.broken = true
+	panic(http.ErrAbortHandler)
+}
+
+// failed answers when there is no answer to pass on.
+func (x *exchange) failed(err error) {
+	switch {
+	case x.r.Context().Err() != nil:
+		x.line.canceled()
+		x.abort()
+	case x.body.failure.Load() != nil: // the connection is good, so what came over it was not
+		x.refuse(refuseBody)
+	case isTimeout(err):
+		x.refuse(refuseTimeout)
+	default:
+		x.refuse(&refusal{http.StatusBadGateway, "gateway_unreachable", "the model provider cannot be reached: " + reason(err)})
+	}
+}
+
+// finish sees to it that nothing of this request goes on after it: no 1xx, no read of the client's body.
+func (x *exchange) finish() {
+	x.mu.Lock()
+	x.headed = true
+	x.mu.Unlock()
+	if pending(x.r, &x.body) {
+		x.body.over.Store(true)
+		x.rc.SetReadDeadline(time.Unix(1, 0)) // ends the read in progress, for which the next line waits
+		x.body.mu.Lock()
+		x.body.mu.Unlock()
+		if !x.broken {
+			x.rc.SetReadDeadline(time.Now().Add(lingerTime))
+		}
+	}
+	x.line.in = x.body.count.Load()
+}
+
+// refuse sends an answer of the proxy's own, at once even if the client is still sending.
+func (x *exchange) refuse(no *refusal) {
+	x.mu.Lock()
+	x.headed = true
+	x.mu.Unlock()
+	x.line.answered(no)
+	h := x.w.Header()
+	clear(h)
+	body := no.body()
+	h["Content-Type"] = []string{"application/json"}
+	h["Content-Length"] = []string{strconv.Itoa(len(body))}
+	if no.status == http.StatusMethodNotAllowed {
+		h["Allow"] = []string{"GET, HEAD, POST, PUT, PATCH, DELETE"}
+	}
+	unread := pending(x.r, &x.body)
+	if unread {
+		h["Connection"] = []string{"close"}
+	}
+	x.w.WriteHeader(no.status)
+	x.w.Write(body)
+	if unread {
+		x.rc.Flush()
+		x.rc.SetReadDeadline(time.Now().Add(lingerTime))
+	}
+}

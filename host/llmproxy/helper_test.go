@@ -1,0 +1,285 @@
+package llmproxy
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"hostshim/host/credential"
+)
+
+const (
+	realToken  = "sk-ant-oat01-REAL-TOKEN-THAT-NO-CLIENT-EVER-SEES"
+	deviceTest = "DEVICEpairing_0123456789-abcdefghijklmnopqr"
+)
+
+// fakeClock stands still until a test moves one of its clocks or both.
+type fakeClock struct {
+	mu  sync.Mutex
+	now instant
+}
+
+func newFakeClock() *fakeClock {
+	return &fakeClock{now: instant{wall: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), run: time.Hour}}
+}
+
+func (c *fakeClock) read() instant {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *fakeClock) move(wall, run time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = instant{wall: c.now.wall.Add(wall), run: c.now.run + run}
+}
+
+func (c *fakeClock) pass(d time.Duration) { c.move(d, d) }
+
+// logBuffer collects the proxy's log lines.
+type logBuffer struct {
+	mu    sync.Mutex
+	bytes bytes.Buffer
+}
+
+func (b *logBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.bytes.Write(p)
+}
+
+func (b *logBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.bytes.String()
+}
+
+// lines returns the request lines so far.
+func (b *logBuffer) lines(t *testing.T) []map[string]any {
+	t.Helper()
+	var lines []map[string]any
+	for text := range strings.Lines(b.String()) {
+		var m map[string]any
+		if err := json.Unmarshal([]byte(text), &m); err != nil {
+			t.Fatalf("log line %q: %v", text, err)
+		}
+		if m["msg"] == logMessage {
+			lines = append(lines, m)
+		}
+	}
+	return lines
+}
+
+// rig is a proxy on a loopback listener before an upstream of the test's own.
+type rig struct {
+	t        *testing.T
+	proxy    *Proxy
+	addr     string
+	log      *logBuffer
+	clock    *fakeClock
+	upstream *httptest.Server
+
+	mu     sync.Mutex
+	token  string // what the credential function gives, or its error
+	err    error
+	policy Policy
+	asked  []string
+	events []Event
+
+	session Session
+	pairing string
+}
+
+func newRig(t *testing.T, upstream http.HandlerFunc) *rig {
+	t.Helper()
+	r := &rig{t: t, log: &logBuffer{}, clock: newFakeClock(), token: realToken}
+	r.upstream = httptest.NewServer(upstream)
+	t.Cleanup(r.upstream.Close)
+	base, err := url.Parse(r.upstream.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.start(base)
+	return r
+}
+
+func (r *rig) start(base *url.URL) {
+	t := r.t
+	r.proxy = newProxy(Config{
+		Upstream:      base,
+		Credential:    r.credential,
+		Policy:        func() Policy { r.mu.Lock(); defer r.mu.Unlock(); return r.policy },
+		DevicePairing: credential.NewSecret([]byte(deviceTest)),
+		Log:           slog.New(slog.NewJSONHandler(r.log, nil)),
+		Audit:         func(e Event) { r.mu.Lock(); defer r.mu.Unlock(); r.events = append(r.events, e) },
+	}, r.clock.read)
+	t.Cleanup(func() { r.proxy.Close() })
+	l := listenLoopback(t)
+	r.addr = l.Addr().String()
+	served := make(chan error, 1)
+	go func() { served <- r.proxy.Serve(l) }()
+	t.Cleanup(func() {
+		r.proxy.Close()
+		if err := <-served; err != nil {
+			t.Errorf("Serve: %v", err)
+		}
+		if strings.Contains(r.log.String(), realToken) || r.pairing != "" && strings.Contains(r.log.String(), r.pairing) {
+			t.Errorf("the log holds a secret:\n%s", r.log)
+		}
+	})
+	r.until("listening", func() bool { return r.proxy.BaseURL() != "" })
+	session, pairing, err := r.proxy.Create("claude-code", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.session, r.pairing = session, string(pairing.Reveal())
+}
+
+func listenLoopback(t *testing.T) net.Listener {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func (r *rig) credential(clientID string) (credential.Secret, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.asked = append(r.asked, clientID)
+	if r.err != nil {
+		return credential.Secret{}, r.err
+	}
+	return credential.NewSecret([]byte(r.token)), nil
+}
+
+func (r *rig) set(f func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	f()
+}
+
+// until polls, with a bound.
+func (r *rig) until(what string, ok func() bool) {
+	r.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for !ok() {
+		select {
+		case <-ctx.Done():
+			r.t.Fatalf("waited in vain: %s\nlog:\n%s", what, r.log)
+		case <-tick.C:
+		}
+	}
+}
+
+// line waits for the n-th request line and checks that there is no further one yet.
+func (r *rig) line(n int) map[string]any {
+	r.t.Helper()
+	r.until(fmt.Sprintf("log line %d", n), func() bool { return len(r.log.lines(r.t)) >= n })
+	lines := r.log.lines(r.t)
+	if len(lines) != n {
+		r.t.Fatalf("%d log lines, want %d:\n%s", len(lines), n, r.log)
+	}
+	return lines[n-1]
+}
+
+// wantLine compares some members of the n-th request line.
+func (r *rig) wantLine(n int, want map[string]any) {
+	r.t.Helper()
+	got := r.line(n)
+	for name, v := range want {
+		if fmt.Sprint(got[name]) != fmt.Sprint(v) {
+			r.t.Errorf("log line %d: %s is %v, want %v", n, name, got[name], v)
+		}
+	}
+}
+
+// raw is a client connection that says exactly what it is told.
+type raw struct {
+	t *testing.T
+	net.Conn
+	r *bufio.Reader
+}
+
+func (r *rig) dial() *raw { return dialRaw(r.t, r.addr) }
+
+func dialRaw(t *testing.T, addr string) *raw {
+	t.Helper()
+	c, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.SetDeadline(time.Now().Add(20 * time.Second))
+	t.Cleanup(func() { c.Close() })
+	return &raw{t, c, bufio.NewReader(c)}
+}
+
+func (c *raw) send(format string, args ...any) *raw {
+	c.t.Helper()
+	if _, err := fmt.Fprintf(c, format, args...); err != nil {
+		c.t.Fatal(err)
+	}
+	return c
+}
+
+// response reads a whole response; method tells whether it has a body.
+func (c *raw) response(method string) (*http.Response, string) {
+	c.t.Helper()
+	resp, err := http.ReadResponse(c.r, &http.Request{Method: method})
+	if err != nil {
+		c.t.Fatalf("response: %v", err)
+	}
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		c.t.Fatalf("response body: %v", err)
+	}
+	return resp, string(body)
+}
+
+// get sends one request with the pairing and any further header lines.
+func (r *rig) get(method, target string, header ...string) (*http.Response, string) {
+	r.t.Helper()
+	c := r.dial()
+	defer c.Close()
+	head := ""
+	for _, h := range header {
+		head += h + "\r\n"
+	}
+	c.send("%s %s HTTP/1.1\r\nHost: %s\r\n%s\r\n", method, target, r.addr, head)
+	return c.response(method)
+}
+
+func (r *rig) bearer() string { return "Authorization: Bearer " + r.pairing }
+
+// code returns a refusal's code after checking its whole shape.
+func code(t *testing.T, resp *http.Response, body string) string {
+	t.Helper()
+	var e struct {
+		Type  string
+		Error struct{ Type, Code, Message string }
+	}
+	if err := json.Unmarshal([]byte(body), &e); err != nil || e.Type != "error" || e.Error.Type == "" || e.Error.Message == "" {
+		t.Errorf("status %d, body %q: not the error shape (%v)", resp.StatusCode, body, err)
+	}
+	if got := resp.Header.Get("Content-Type"); got != "application/json" {
+		t.Errorf("content type %q", got)
+	}
+	return e.Error.Code
+}

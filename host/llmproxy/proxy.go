@@ -1,0 +1,218 @@
+package llmproxy
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"hostshim/host/credential"
+)
+
+// The server's limits (P14). There is no write timeout: a stream may last for hours.
+const (
+	headerReadTimeout = 10 * time.Second
+	idleConnTimeout   = 2 * time.Minute
+	maxHeader         = 64<<10 - 4<<10 // net/http reads 4 KiB more before it gives up
+	sweepEvery        = time.Minute    // P03, P05
+)
+
+// Config is what a Proxy is made of.
+type Config struct {
+	Upstream      *url.URL
+	Credential    func(clientID string) (credential.Secret, error) // asked for each request (P09); "" is the device route. The proxy wipes what it gets.
+	Policy        func() Policy                                    // asked at each creation and sweep; nil allows all
+	DevicePairing credential.Secret                                // empty closes the device route
+	Log           *slog.Logger                                     // nil drops everything
+	Audit         func(Event)                                      // told of every pairing made, refused or ended; may be nil
+}
+
+// Event is something that happened to a pairing.
+type Event struct {
+	Name    string // EventCreate or EventRevoke
+	Session Session
+	Reason  string // why a pairing ended: revoked, idle, or its client id is no longer allowed
+	Err     error  // why none was made
+}
+
+// Names of events (H09).
+const (
+	EventCreate = "pairing_create"
+	EventRevoke = "pairing_revoke"
+)
+
+// Proxy is the model proxy. Its methods may be called at any time, from any goroutine.
+type Proxy struct {
+	config   Config
+	log      *slog.Logger
+	device   [sha256.Size]byte // of the device pairing
+	upstream *upstream
+	registry *registry
+	stop     chan struct{} // ends the sweeper
+
+	mu      sync.Mutex
+	closed  bool
+	address net.Addr // of the shared listener, while it serves
+	servers map[*http.Server]bool
+}
+
+// New makes a proxy that serves nothing yet. Close or Shutdown must end it.
+func New(config Config) *Proxy {
+	return newProxy(config, systemClock())
+}
+
+func newProxy(config Config, now clock) *Proxy {
+	p := &Proxy{
+		config:   config,
+		log:      config.Log,
+		device:   sha256.Sum256(config.DevicePairing.Reveal()),
+		upstream: newUpstream(config.Upstream),
+		registry: &registry{now: now},
+		stop:     make(chan struct{}),
+		servers:  map[*http.Server]bool{},
+	}
+	if p.log == nil {
+		p.log = slog.New(slog.DiscardHandler)
+	}
+	go p.sweeper()
+	return p
+}
+
+// Serve serves both routes on l until l or the proxy is closed.
+func (p *Proxy) Serve(l net.Listener) error {
+	return p.serve(l, "")
+}
+
+// ServeSession serves one session's own listener (B04): /sandbox alone, and that session's pairing alone. The
+// caller closes l when the session ends; a response that is running then still completes (P11).
+func (p *Proxy) ServeSession(l net.Listener, id string) error {
+	if id == "" {
+		return errors.New("a session's listener needs the session's id")
+	}
+	return p.serve(l, id)
+}
+
+func (p *Proxy) serve(l net.Listener, only string) error {
+	if a, ok := l.Addr().(*net.TCPAddr); !ok || !a.IP.IsLoopback() {
+		l.Close()
+		return fmt.Errorf("listen address %q is not loopback", l.Addr())
+	}
+	s := p.server(only)
+	p.mu.Lock()
+	if p.closed {
+		p.mu.Unlock()
+		l.Close()
+		return http.ErrServerClosed
+	}
+	p.servers[s] = true
+	if only == "" {
+		p.address = l.Addr()
+	}
+	p.mu.Unlock()
+
+	err := s.Serve(&listener{Listener: l, proxy: p, slots: make(chan struct{}, connLimit(only))})
+
+	p.mu.Lock()
+	if only == "" {
+		p.address = nil
+	}
+	p.mu.Unlock()
+	if !errors.Is(err, net.ErrClosed) {
+		p.forget(s)
+		if errors.Is(err, http.ErrServerClosed) {
+			return nil
+		}
+		return err
+	}
+	// The listener is gone, the connections are not: idle ones close now, busy ones after their response.
+	go func() {
+		s.Shutdown(context.Background())
+		p.forget(s)
+	}()
+	return nil
+}
+
+func (p *Proxy) forget(s *http.Server) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.servers, s)
+}
+
+func (p *Proxy) server(only string) *http.Server {
+	s := &http.Server{
+		Handler:                      front{p, only},
+		ReadHeaderTimeout:            headerReadTimeout,
+		IdleTimeout:                  idleConnTimeout,
+		MaxHeaderBytes:               maxHeader,
+		DisableGeneralOptionsHandler: true, // OPTIONS * is refused like any other
+		ConnState:                    followConn,
+		ConnContext:                  rememberConn,
+		ErrorLog:                     slog.NewLogLogger(p.log.Handler(), slog.LevelWarn),
+		Protocols:                    new(http.Protocols),
+	}
+	s.Protocols.SetHTTP1(true)
+	return s
+}
+
+// BaseURL is what a sandboxed program takes for its model provider, "" while the shared listener does not serve.
+func (p *Proxy) BaseURL() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.address == nil {
+		return ""
+	}
+	return "http://" + p.address.String() + "/sandbox"
+}
+
+// Close ends everything at once, running responses too.
+func (p *Proxy) Close() error {
+	var err error
+	for _, s := range p.end() {
+		err = errors.Join(err, s.Close())
+	}
+	p.upstream.transport.CloseIdleConnections()
+	return err
+}
+
+// Shutdown takes no new request and waits for running responses, until ctx is over.
+func (p *Proxy) Shutdown(ctx context.Context) error {
+	var err error
+	for _, s := range p.end() {
+		err = errors.Join(err, s.Shutdown(ctx))
+	}
+	p.upstream.transport.CloseIdleConnections()
+	return err
+}
+
+func (p *Proxy) end() []*http.Server {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.closed {
+		p.closed = true
+		close(p.stop)
+	}
+	var servers []*http.Server
+	for s := range p.servers {
+		servers = append(servers, s)
+	}
+	return servers
+}
+
+func (p *Proxy) sweeper() {
+	tick := time.NewTicker(sweepEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-p.stop:
+			return
+		case <-tick.C:
+			p.sweep()
+		}
+	}
+}

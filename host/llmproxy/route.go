@@ -1,0 +1,100 @@
+package llmproxy
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"net/http"
+	"strings"
+
+	"hostshim/host/credential"
+)
+
+// front is one listener's face: only is "" on the shared listener, else the session that it serves.
+type front struct {
+	proxy *Proxy
+	only  string
+}
+
+func (f front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	arrived(r)
+	path, query := splitTarget(r.RequestURI)
+	x := &exchange{proxy: f.proxy, only: f.only, w: w, r: r, rc: *http.NewResponseController(w), path: path, query: query}
+	// Responses may start while the request's body is still coming, and refusals do not wait for it either.
+	x.rc.EnableFullDuplex()
+	if !onSandbox(path) {
+		x.other()
+		return
+	}
+	x.line.method, x.line.path = r.Method, path
+	record(f.proxy.log, &x.line, (*exchange).sandbox, x)
+}
+
+// sandbox is the route of session pairings. The look-up comes first, for the log line and because refused
+// requests keep a session alive too (P03); what is answered goes by the order of the checks.
+func (x *exchange) sandbox() {
+	var values [maxPresented]string
+	session, pairing, ok := x.proxy.present(presented(values[:0], x.r.Header))
+	x.line.session, x.line.clientID, x.pairing = session.ID, session.ClientID, pairing
+	no := gate(x.r, x.path, x.only != "")
+	switch {
+	case no != nil:
+	case !ok, x.only != "" && x.only != session.ID:
+		no = refusePairing
+	}
+	if inTarget(x.path, x.query, pairing) {
+		x.line.hidden = pairing
+		if no == nil {
+			no = refuseStray
+		}
+	}
+	if no != nil {
+		x.refuse(no)
+		return
+	}
+	target := x.r.RequestURI[len("/sandbox"):]
+	if !strings.HasPrefix(target, "/") {
+		target = "/" + target
+	}
+	x.forward(session.ClientID, target)
+}
+
+// other is every other path, the route of the device pairing. It logs nothing a request (P12): no record here.
+func (x *exchange) other() {
+	x.proxy.present(presented(nil, x.r.Header)) // a session that strayed here is alive (P03)
+	no := gate(x.r, x.path, x.only != "")
+	x.pairing = x.r.Header.Get(pairingHeader)
+	switch {
+	case no != nil:
+	case !x.proxy.isDevice(x.r.Header[pairingHeader]):
+		no = refusePairing
+	case inTarget(x.path, x.query, x.pairing):
+		no = refuseStray
+	}
+	if no != nil {
+		x.refuse(no)
+		return
+	}
+	x.forward("", x.r.RequestURI)
+}
+
+func (p *Proxy) isDevice(values []string) bool {
+	if len(values) != 1 || p.config.DevicePairing.Empty() {
+		return false
+	}
+	digest := sha256.Sum256([]byte(values[0]))
+	return subtle.ConstantTimeCompare(digest[:], p.device[:]) == 1
+}
+
+func (p *Proxy) credential(clientID string) (credential.Secret, error) {
+	if p.config.Credential == nil {
+		return credential.Secret{}, errNoCredential
+	}
+	secret, err := p.config.Credential(clientID)
+	if err == nil && secret.Empty() {
+		err = errNoCredential
+	}
+	return secret, err
+}
+
+var errNoCredential = errors.New("claude_token_file is not set")

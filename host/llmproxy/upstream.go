@@ -1,0 +1,134 @@
+package llmproxy
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// The waits of P10.
+const (
+	dialTimeout     = 30 * time.Second
+	headerTimeout   = 600 * time.Second
+	continueTimeout = time.Second // for an upstream that does not know Expect: 100-continue
+)
+
+// upstream is the one pool of connections, and the place that they lead to.
+type upstream struct {
+	base      *url.URL
+	prefix    string // the base's own path, without the last slash
+	transport *http.Transport
+}
+
+func newUpstream(base *url.URL) *upstream {
+	dialer := &net.Dialer{Timeout: dialTimeout}
+	return &upstream{
+		base:   base,
+		prefix: strings.TrimSuffix(base.EscapedPath(), "/"),
+		transport: &http.Transport{
+			Proxy: http.ProxyFromEnvironment, // never for a loopback upstream
+			DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+				c, err := dialer.DialContext(ctx, network, addr)
+				if err != nil {
+					return nil, err
+				}
+				return upstreamConn{c}, nil
+			},
+			TLSHandshakeTimeout:    dialTimeout,
+			ResponseHeaderTimeout:  headerTimeout,
+			ExpectContinueTimeout:  continueTimeout,
+			MaxResponseHeaderBytes: 256 << 10,
+			MaxIdleConnsPerHost:    256, // a pool that is too small opens a connection for each request
+			IdleConnTimeout:        50 * time.Second,
+			ReadBufferSize:         2 << 10, // bodies go around both
+			WriteBufferSize:        1 << 10,
+			DisableCompression:     true, // bytes pass as they are
+			ForceAttemptHTTP2:      true, // which an own DialContext would turn off
+			HTTP2: &http.HTTP2Config{
+				MaxReceiveBufferPerStream: 256 << 10, // what a client that stalls can pile up here
+				SendPingTimeout:           30 * time.Second,
+				PingTimeout:               15 * time.Second,
+			},
+		},
+	}
+}
+
+// locate fills out with a URL whose request line is target (path and query) byte for byte. Package url would
+// encode some characters anew; its opaque form does not, but makes a full URL of one that starts with two
+// slashes. A path that needs both cannot be sent as it is.
+func (u *upstream) locate(out *url.URL, target string) bool {
+	target = u.prefix + target
+	out.Scheme, out.Host = u.base.Scheme, u.base.Host
+	if !strings.HasPrefix(target, "//") {
+		out.Opaque = target
+		return true
+	}
+	path, query := splitTarget(target)
+	if query != "" {
+		out.RawQuery, out.ForceQuery = query[1:], true
+	}
+	out.Path, _ = unescape(path)
+	out.RawPath = path
+	return out.EscapedPath() == path
+}
+
+// upstreamConn sends a request's body from a pooled buffer. The connection's own ReadFrom would make a new one
+// for each request.
+type upstreamConn struct{ net.Conn }
+
+func (c upstreamConn) ReadFrom(r io.Reader) (sent int64, err error) {
+	b := buffers[largest].Get().(*buffer)
+	defer buffers[largest].Put(b)
+	for {
+		n, rerr := r.Read(b.bytes)
+		if n > 0 {
+			m, err := c.Conn.Write(b.bytes[:n])
+			sent += int64(m)
+			if err != nil {
+				return sent, err
+			}
+		}
+		if rerr == io.EOF {
+			return sent, nil
+		}
+		if rerr != nil {
+			return sent, rerr
+		}
+	}
+}
+
+func isTimeout(err error) bool {
+	var n net.Error
+	return errors.As(err, &n) && n.Timeout()
+}
+
+// reason says in a few words why the upstream cannot be reached. The error itself may name the addresses of the
+// upstream and of a proxy before it, with a password in it, and is for nobody inside a sandbox.
+func reason(err error) string {
+	var (
+		dns     *net.DNSError
+		errno   syscall.Errno
+		invalid *tls.CertificateVerificationError
+		unknown x509.UnknownAuthorityError
+		record  tls.RecordHeaderError
+	)
+	switch {
+	case errors.As(err, &dns):
+		return "its name cannot be resolved"
+	case errors.As(err, &errno):
+		return errno.Error()
+	case errors.As(err, &invalid), errors.As(err, &unknown):
+		return "its certificate is not trusted"
+	case errors.As(err, &record):
+		return "it does not speak TLS"
+	}
+	return "the connection broke off before an answer"
+}
