@@ -50,10 +50,11 @@ func (h *Host) audit(row Row) error {
 	return nil
 }
 
-// row is the part of an audit row that a request tells.
+// row is the part of an audit row that a request tells. A refused request can be of any size.
 func (r *Request) row(event string) Row {
-	return Row{Event: event, SessionID: r.SessionID, Kind: r.Kind, TemplateID: r.TemplateID,
-		Directory: r.Directory, Sandbox: r.Sandbox, Credential: CredentialNone}
+	cut := func(s string, n int) string { return s[:min(len(s), n)] }
+	return Row{Event: event, SessionID: cut(r.SessionID, 128), Kind: cut(r.Kind, 64), TemplateID: cut(r.TemplateID, 64),
+		Directory: cut(r.Directory, 4096), Sandbox: r.Sandbox, Credential: CredentialNone}
 }
 
 // ReadRows reads audit rows. The first line that is not a row, as one cut off by a full disk, is an error that

@@ -77,26 +77,32 @@ func (h *Host) authorize(r *Request) (*plan, error) {
 	return p, h.planProfile(p, template, private)
 }
 
+// needsClaude refuses a token that was asked for, or brought, where none can be given (H05).
+const needsClaude = "claude token requires a sandboxed local claude launch"
+
 // check holds what a request must be, whoever made it.
 func (r *Request) check() error {
 	invalid := func(format string, args ...any) error {
 		return &Refusal{InvalidSpec, fmt.Sprintf(format, args...)}
+	}
+	if other := r.Kind == KindPi || r.Kind == KindCodex || r.Kind == KindChat; !r.Token.Empty() && (!r.Sandbox || r.Remote || other) {
+		return invalid("%s", needsClaude)
 	}
 	switch r.Kind {
 	case KindRun, KindPty, KindClaude, KindPi, KindCodex:
 	case KindChat:
 		return invalid("kind %q has no process here", r.Kind)
 	default:
-		return invalid("unknown kind %q", r.Kind)
+		return invalid("unknown kind %.64q", r.Kind)
 	}
 	if !shim.ValidSessionID(r.SessionID) {
-		return invalid("session_id %q: want a letter or digit, then letters, digits, '.', '_' or '-', 128 at most", r.SessionID)
+		return invalid("session_id %.140q: want a letter or digit, then letters, digits, '.', '_' or '-', 128 at most", r.SessionID)
 	}
 	if r.Remote {
 		return invalid("host: this host starts programs on its own machine only")
 	}
 	if !filepath.IsAbs(r.Directory) {
-		return invalid("directory %q is not an absolute path", r.Directory)
+		return invalid("directory %.4096q is not an absolute path", r.Directory)
 	}
 	if info, err := os.Stat(r.Directory); err != nil || !info.IsDir() {
 		return invalid("directory %q: %s", r.Directory, reason(err, "not a directory"))
@@ -164,7 +170,7 @@ func chooseCredential(r *Request, t Template, configured bool) (string, error) {
 	allowed := claude && (r.Kind == KindClaude || t.ID == "claude-code" || t.Credential == CredentialToken)
 	switch {
 	case byName && !claude:
-		return "", &Refusal{InvalidSpec, "claude token requires a sandboxed local claude launch"}
+		return "", &Refusal{InvalidSpec, needsClaude}
 	case byName && !allowed:
 		return "", &Refusal{InvalidSpec, fmt.Sprintf(`template %q gets no token: give it "credential": "token"`, t.ID)}
 	case asked == CredentialPairing && !claude:

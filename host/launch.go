@@ -33,6 +33,7 @@ type running struct {
 	undo   []func()       // what the launch made, undone last first
 
 	host     *Host
+	record   *record
 	listener *os.File // where the listener of the session's own network comes out (X09); nil: none is to come
 }
 
@@ -51,6 +52,7 @@ func (h *Host) launch(p *plan, io stdio) (started *running, err error) {
 	defer func() {
 		if err != nil {
 			r.cleanUp()
+			r.token.Wipe()
 		}
 	}()
 	profile := p.ProfilePath
@@ -61,11 +63,10 @@ func (h *Host) launch(p *plan, io stdio) (started *running, err error) {
 	if p.profile != nil {
 		own = profile
 	}
-	record, err := h.claim(p, own)
-	if err != nil {
+	if r.record, err = h.claim(p, own); err != nil {
 		return nil, err
 	}
-	r.undo = append(r.undo, record.release)
+	r.undo = append(r.undo, r.record.release)
 	if p.profile != nil {
 		if err := h.makeSandbox(r, profile); err != nil {
 			return nil, &Refusal{SandboxUnavailable, err.Error()}
@@ -133,7 +134,6 @@ func (h *Host) startShim(r *running, profile string, io stdio) error {
 	}
 	if r.credential != CredentialNone {
 		token, err := r.token.Pipe()
-		r.token.Wipe()
 		if err != nil {
 			statusR.Close()
 			return err
@@ -171,7 +171,11 @@ func (h *Host) startShim(r *running, profile string, io stdio) error {
 		SysProcAttr: &syscall.SysProcAttr{Setsid: io.apart && !io.pty},
 	}
 	endWithHost(r.cmd.SysProcAttr)
-	if err := r.cmd.Start(); err != nil {
+	start := (*exec.Cmd).Start
+	if h.startShimOn != nil {
+		start = h.startShimOn
+	}
+	if err := start(r.cmd); err != nil {
 		statusR.Close()
 		return fmt.Errorf("shim: %w", err)
 	}
@@ -206,6 +210,7 @@ func (r *running) awaitStart(within time.Duration) (pid int, err error) {
 			case !ok:
 				return 0, &Refusal{SpawnFailed, "the shim ended before its target had started"}
 			case e.Event == shim.EventStarted:
+				r.record.runs(r.cmd.Process.Pid, e.Pid)
 				return e.Pid, r.serveOwnNetwork()
 			case e.Event == shim.EventSpawnFailed:
 				return 0, &Refusal{SpawnFailed, fmt.Sprintf("%q: %v", r.argv[0], syscall.Errno(e.Errno))}

@@ -60,6 +60,33 @@ func (h *Host) claim(p *plan, profile string) (*record, error) {
 	return r, nil
 }
 
+// leftovers is the record's second line: what may still run when the host was killed.
+type leftovers struct {
+	Shim        int    `json:"shim_pid"`
+	ShimStart   string `json:"shim_start"`
+	Target      int    `json:"target_pid"`
+	TargetStart string `json:"target_start"`
+}
+
+// runs notes the processes of a session that has started. A number alone could be another's later.
+func (r *record) runs(shim, target int) {
+	s, err1 := processOf(shim)
+	t, err2 := processOf(target)
+	if text, err := json.Marshal(leftovers{shim, s.start, target, t.start}); errors.Join(err, err1, err2) == nil {
+		r.file.Write(append(text, '\n'))
+	}
+}
+
+// end kills what outlived a killed host. Its shim was told to end; a target may have ignored that.
+func (l leftovers) end() {
+	if t, err := processOf(l.Target); err == nil && l.Target > 1 && t.start == l.TargetStart {
+		syscall.Kill(-l.Target, syscall.SIGKILL)
+	}
+	if s, err := processOf(l.Shim); err == nil && l.Shim > 1 && s.start == l.ShimStart {
+		syscall.Kill(l.Shim, syscall.SIGKILL)
+	}
+}
+
 // release ends the claim.
 func (r *record) release() {
 	os.Remove(r.file.Name())
@@ -118,8 +145,13 @@ func (h *Host) bury(f *os.File) bool {
 	defer f.Close()
 	defer os.Remove(f.Name())
 	var r record
-	if err := json.NewDecoder(f).Decode(&r); err != nil {
+	lines := json.NewDecoder(f)
+	if err := lines.Decode(&r); err != nil {
 		return false // its host was killed before it had written anything else
+	}
+	var left leftovers
+	if lines.Decode(&left) == nil {
+		left.end()
 	}
 	// The record lies in a folder that only this user can write, and still only what a host makes is removed.
 	if filepath.Dir(r.Profile) == h.Places.profiles() {

@@ -59,6 +59,7 @@ const (
 	SessionExists      = "session_exists"
 	IdentityRefused    = "identity_refused"
 	SpawnFailed        = "spawn_failed"
+	Stopping           = "stopping" // the host takes no new session
 )
 
 // outcome is the audit's word for a refusal: what could not be done is an error, what was not to be is denied.
