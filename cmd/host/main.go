@@ -27,6 +27,13 @@ type command struct {
 func commands() []command {
 	return []command{
 		{"run", "[flags] [-- TARGET [ARG...]]", "launch in the foreground", run},
+		{"serve", "[flags]", "run the long-lived host", serve},
+		{"start", "[flags] [-- TARGET [ARG...]]", "start a session with a terminal on the running host", start},
+		{"ps", "[--json]", "list the running host's sessions", ps},
+		{"log", "[-f] ID", "print a session's output", log},
+		{"attach", "[flags] ID", "connect this terminal to a session", attach},
+		{"stop", "ID", "end a session", stop},
+		{"launch", "FILE|-", "send a launch request as it is, print the answer", launch},
 		{"status", "[--json]", "show the settings in force and what would stop a launch", status},
 		{"audit", "[--json]", "print what was launched, refused and ended", audit},
 		{"version", "", "print the version", version},
@@ -72,6 +79,7 @@ type flags struct {
 	*flag.FlagSet
 	command         string
 	settings, state string
+	bearerFD        int
 	more            string // the end of --help
 }
 
@@ -137,6 +145,10 @@ func hint(text string) { fmt.Fprintf(os.Stderr, "host: hint: %s\n", text) }
 // fail prints err and is the exit status for it: 78 for a refusal, 1 for anything else.
 func fail(err error) int {
 	fmt.Fprintf(os.Stderr, "host: error: %v\n", err)
+	var noHost *host.NoHost
+	if errors.As(err, &noHost) {
+		fmt.Fprintln(os.Stderr, "host: hint: start one: host serve")
+	}
 	var refusal *host.Refusal
 	if errors.As(err, &refusal) {
 		return shim.ExitIdentity

@@ -4,12 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"path/filepath"
-	"slices"
-	"strings"
 	"syscall"
-
-	"hostshim/host"
 )
 
 const runMore = `
@@ -23,41 +18,12 @@ example: host run --template shell --env LANG=C -- make test
 
 func run(args []string) int {
 	f := newFlags("run")
-	r := &host.Request{SessionID: host.NewSessionID("run"), Env: map[string]string{}, Sandbox: true}
 	var shimPath string
-	var bare bool
-	f.StringVar(&r.TemplateID, "template", "claude-code", "`ID` template: what runs, and what it may reach (default claude-code)")
-	f.StringVar(&r.Directory, "dir", ".", "`DIR` where the target starts and works (default: here)")
-	f.StringVar(&r.Credential, "credential", host.CredentialAuto, "`KIND` on descriptor 5: auto (as the template says), token, pairing or none")
 	f.StringVar(&shimPath, "shim", "", "`PATH` the shim (default: the one beside this program)")
-	f.BoolVar(&bare, "no-sandbox", false, "run the target unconfined, without a credential")
-	var env []string
-	f.Func("env", "`NAME=VALUE` for the target's environment; may be given several times", func(v string) error {
-		env = append(env, v) // read below: an error here would print the value
-		return nil
-	})
 	f.more = runMore
-	if code, ok := f.parse(args, -1); !ok {
+	r, code, ok := f.launchRequest("run", args)
+	if !ok {
 		return code
-	}
-	r.Argv = f.Args()
-	if n := len(args) - len(r.Argv); len(r.Argv) > 0 && (n == 0 || args[n-1] != "--") {
-		return usageError(fmt.Sprintf("unexpected argument %q", r.Argv[0]), "put -- before the target: host run [flags] -- TARGET [ARG...]")
-	}
-	if kinds := []string{host.CredentialAuto, host.CredentialToken, host.CredentialPairing, host.CredentialNone}; !slices.Contains(kinds, r.Credential) {
-		return usageError(fmt.Sprintf("--credential %q", r.Credential), "one of "+strings.Join(kinds, ", "))
-	}
-	for _, v := range env {
-		name, value, ok := strings.Cut(v, "=")
-		if !ok || name == "" {
-			return usageError("--env: want NAME=VALUE", "host run --env NAME=VALUE -- TARGET [ARG...]")
-		}
-		r.Env[name] = value
-	}
-	r.Sandbox = !bare
-	var err error
-	if r.Directory, err = filepath.Abs(r.Directory); err != nil {
-		return fail(err)
 	}
 	h, err := f.open(shimPath)
 	if err != nil {

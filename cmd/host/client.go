@@ -1,0 +1,81 @@
+package main
+
+import (
+	"errors"
+	"strconv"
+
+	"hostshim/host"
+	"hostshim/host/credential"
+)
+
+// bearerFlag adds --bearer-fd, for both ends of the socket.
+func (f *flags) bearerFlag() {
+	f.bearerFD = -1
+	f.Func("bearer-fd", "`N`: read the bearer that requests must carry from this descriptor", func(v string) error {
+		n, err := strconv.ParseUint(v, 10, 31)
+		if err != nil {
+			return errors.New("want a descriptor's number")
+		}
+		f.bearerFD = int(n)
+		return nil
+	})
+}
+
+func (f *flags) bearer() (credential.Secret, error) {
+	if f.bearerFD < 0 {
+		return credential.Secret{}, nil
+	}
+	return host.ReadBearer(f.bearerFD)
+}
+
+// client finds the running host of the state folder.
+func (f *flags) client() (*host.Client, error) {
+	bearer, err := f.bearer()
+	if err != nil {
+		return nil, err
+	}
+	h, err := f.open("")
+	if err != nil {
+		return nil, err
+	}
+	return host.NewClient(h.Places, bearer)
+}
+
+// connect is the start of a command that talks to the running host: its flags, its arguments, its client. It is
+// done when ok is false.
+func (f *flags) connect(args []string, positional int) (c *host.Client, code int, ok bool) {
+	f.bearerFlag()
+	if code, ok := f.parse(args, positional); !ok {
+		return nil, code, false
+	}
+	c, err := f.client()
+	if err != nil {
+		return nil, fail(err), false
+	}
+	return c, 0, true
+}
+
+func stop(args []string) int {
+	f := newFlags("stop")
+	reason := f.String("reason", "host stop", "`TEXT` for the host's log")
+	c, code, ok := f.connect(args, 1)
+	if !ok {
+		return code
+	}
+	// POST /terminate takes an unknown id too; a person who mistyped one wants to know.
+	if _, err := c.Session(f.Arg(0)); err != nil {
+		return fail(err)
+	}
+	if err := c.Terminate(f.Arg(0), *reason); err != nil {
+		return fail(err)
+	}
+	return 0
+}
+
+// exitStatus is how a command ends that saw a session to its end.
+func exitStatus(v host.SessionView) int {
+	if v.ExitStatus == nil {
+		return 0
+	}
+	return *v.ExitStatus
+}

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"hostshim/host"
+)
+
+func serve(args []string) int {
+	f := newFlags("serve")
+	var shimPath string
+	var debug bool
+	f.StringVar(&shimPath, "shim", "", "`PATH` of the shim (default beside this program)")
+	f.BoolVar(&debug, "debug", false, "log every line of targets' standard error, not the first 20 only")
+	f.bearerFlag()
+	if code, ok := f.parse(args, 0); !ok {
+		return code
+	}
+	// Before anything is made, so that a signal always finds a host that cleans up.
+	stop := make(chan os.Signal, 2)
+	for _, sig := range []os.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP} {
+		if !signal.Ignored(sig) {
+			signal.Notify(stop, sig)
+		}
+	}
+	level := slog.LevelInfo
+	if debug {
+		level = slog.LevelDebug
+	}
+	log := slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
+	bearer, err := f.bearer()
+	if err != nil {
+		return fail(err)
+	}
+	h, err := f.open(shimPath)
+	if err != nil {
+		return fail(err)
+	}
+	server, err := host.NewServer(h, log, bearer)
+	if err != nil {
+		return fail(err)
+	}
+	if err := server.Serve(stop); err != nil {
+		return fail(err)
+	}
+	return 0
+}
