@@ -10,7 +10,7 @@ import (
 
 // launchFDs are the descriptors that the caller handed over. A keep-list: what is not here is swept.
 type launchFDs struct {
-	identity int      // -1: not asked for, or not open
+	identity int      // -1: not asked for, or not open for reading
 	token    *os.File // nil: none
 	listener *os.File // nil: none
 }
@@ -69,7 +69,7 @@ func (l *launch) checkFDs() error {
 		unix.CloseOnExec(fd)
 		l.fds.listener = os.NewFile(uintptr(fd), "listener")
 	}
-	if l.options.identity && inherited(IdentityFD) {
+	if l.options.identity && inherited(IdentityFD) && readable(IdentityFD) {
 		unix.CloseOnExec(IdentityFD)
 		l.fds.identity = IdentityFD
 	}

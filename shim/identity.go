@@ -24,7 +24,7 @@ func (l *launch) readSecret() ([]byte, error) {
 	}
 	if l.fds.identity < 0 {
 		l.status.send(event{name: EventBadSecret})
-		return nil, &identityError{errors.New("fd 3 is not open")}
+		return nil, &identityError{errors.New("fd 3 is not open for reading")}
 	}
 	defer unix.Close(l.fds.identity)
 	var secret []byte
