@@ -283,3 +283,12 @@ func code(t *testing.T, resp *http.Response, body string) string {
 	}
 	return e.Error.Code
 }
+
+// rigAt is a rig whose upstream is whatever answers on l.
+func rigAt(t *testing.T, l net.Listener) *rig {
+	t.Helper()
+	t.Cleanup(func() { l.Close() })
+	r := &rig{t: t, log: &logBuffer{}, clock: newFakeClock(), token: realToken}
+	r.start(&url.URL{Scheme: "http", Host: l.Addr().String()})
+	return r
+}
