@@ -15,6 +15,7 @@ type Status struct {
 	Sandbox  string      `json:"sandbox"`
 	Warnings []string    `json:"warnings"`
 	Problems []string    `json:"problems"`
+	Host     *HostStatus `json:"host,omitempty"` // the one that runs; nil: none does
 }
 
 // StatusPaths are the places in force. ClaudeTokenFile is the path as the settings have it, never a value.

@@ -90,3 +90,6 @@ func printable(line []byte) string {
 		return r
 	}, string(bytes.ToValidUTF8(line, []byte("?"))))
 }
+
+// discard is a log that nobody reads.
+var discard = slog.New(slog.DiscardHandler)

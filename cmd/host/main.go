@@ -36,6 +36,7 @@ func commands() []command {
 		{"launch", "FILE|-", "send a launch request as it is, print the answer", launch},
 		{"status", "[--json]", "show the settings in force and what would stop a launch", status},
 		{"audit", "[--json]", "print what was launched, refused and ended", audit},
+		{"doctor", "[--json]", "try the whole way with a throw-away token", doctor},
 		{"version", "", "print the version", version},
 	}
 }
@@ -55,6 +56,8 @@ func dispatch(args []string) int {
 		return 0
 	case "--version", "-version":
 		return version(nil)
+	case insideCommand:
+		return doctorInside(args[1:])
 	}
 	for _, c := range commands() {
 		if c.name == args[0] {

@@ -2,13 +2,17 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
+
+	"hostshim/host"
 )
 
 func status(args []string) int {
 	f := newFlags("status")
 	asJSON := f.Bool("json", false, "print JSON")
+	f.bearerFlag()
 	if code, ok := f.parse(args, 0); !ok {
 		return code
 	}
@@ -17,6 +21,9 @@ func status(args []string) int {
 		return fail(err)
 	}
 	s := h.Status()
+	if s.Host, err = f.runningHost(); err != nil {
+		s.Problems = append(s.Problems, err.Error())
+	}
 	if *asJSON {
 		return printJSON(s)
 	}
@@ -25,6 +32,12 @@ func status(args []string) int {
 		fmt.Printf("Claude token file: %s\n", s.Paths.ClaudeTokenFile)
 	}
 	fmt.Printf("Sandbox: %s\n", s.Sandbox)
+	if r := s.Host; r != nil {
+		fmt.Printf("Host: running since %s, process %d, %d sessions, on %s\n", r.Since, r.PID, r.Sessions, r.Socket)
+		if r.BaseURL != "" {
+			fmt.Printf("Model proxy: %s\n", r.BaseURL)
+		}
+	}
 	for _, w := range s.Warnings {
 		fmt.Printf("Warning: %s\n", w)
 	}
@@ -32,6 +45,23 @@ func status(args []string) int {
 		fmt.Printf("Problem: %s\n", p)
 	}
 	return 0
+}
+
+// runningHost is nil where none runs, which is no problem.
+func (f *flags) runningHost() (*host.HostStatus, error) {
+	c, err := f.client()
+	if err != nil {
+		return nil, err
+	}
+	s, err := c.Status()
+	var none *host.NoHost
+	switch {
+	case errors.As(err, &none):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("running host: %w", err)
+	}
+	return &s, nil
 }
 
 func printJSON(v any) int {

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"hostshim/host"
+	"hostshim/shim"
+)
+
+// insideCommand is not for people: host doctor runs it as the sandboxed target.
+const insideCommand = "doctor-inside"
+
+func doctor(args []string) int {
+	f := newFlags("doctor")
+	var shimPath string
+	f.StringVar(&shimPath, "shim", "", "`PATH` the shim (default: the one beside this program)")
+	asJSON := f.Bool("json", false, "print JSON")
+	if code, ok := f.parse(args, 0); !ok {
+		return code
+	}
+	h, err := f.open(shimPath)
+	if err != nil {
+		return fail(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return fail(err)
+	}
+	checks, err := h.Doctor([]string{self, insideCommand})
+	if err != nil {
+		return fail(err)
+	}
+	status := 0
+	for _, c := range checks {
+		if c.Result == host.CheckFail {
+			status = 1
+		}
+		if !*asJSON {
+			fmt.Printf("%-4s  %s: %s\n", c.Result, c.Name, c.Detail)
+			if c.Cure != "" {
+				fmt.Printf("      cure: %s\n", c.Cure)
+			}
+		}
+	}
+	if *asJSON {
+		printJSON(map[string][]host.Check{"checks": checks})
+	}
+	return status
+}
+
+// doctorInside says what a target finds: see host.Inside.
+func doctorInside(args []string) int {
+	if len(args) != 1 {
+		return shim.ExitUsage
+	}
+	found := host.Inside{Variable: os.Getenv(shim.EnvTokenFD), Table: descriptors(), Kind: "other"}
+	var st unix.Stat_t
+	if unix.Fstat(shim.TokenFD, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFIFO {
+		found.Kind = "pipe"
+	}
+	token, err := os.ReadFile("/dev/fd/" + strconv.Itoa(shim.TokenFD))
+	found.Sum = fmt.Sprintf("%x", sha256.Sum256(token))
+	if err != nil {
+		found.Sum = words(err)
+	}
+	clear(token)
+	n, err := unix.Read(shim.TokenFD, make([]byte, 1))
+	if found.Again = "data"; n == 0 && err == nil {
+		found.Again = io.EOF.Error()
+	} else if err != nil {
+		found.Again = words(err)
+	}
+	file, err := os.Open(args[0])
+	if found.Deny = words(err); err == nil {
+		found.Deny = "it opens"
+		file.Close()
+	}
+	_, err = os.ReadDir(".")
+	found.List = words(err)
+	if err := json.NewEncoder(os.Stdout).Encode(found); err != nil {
+		return 1
+	}
+	return 0
+}
+
+// descriptors lists what came through exec: the language runtime's own are close-on-exec.
+func descriptors() string {
+	var open []string
+	for fd := range 1024 {
+		if flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err == nil && flags&unix.FD_CLOEXEC == 0 {
+			open = append(open, strconv.Itoa(fd))
+		}
+	}
+	return strings.Join(open, " ")
+}
+
+// words is an error without the path and the call that it is about.
+func words(err error) string {
+	var errno syscall.Errno
+	switch {
+	case err == nil:
+		return ""
+	case errors.As(err, &errno):
+		return errno.Error()
+	}
+	return err.Error()
+}
