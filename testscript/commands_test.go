@@ -82,6 +82,10 @@ func (s *script) holds(name, arg string) (bool, error) {
 		return raceBuilt, nil
 	case "landlock":
 		return haveLandlock(), nil
+	case "client":
+		return realClient().bin != "", nil
+	case "sharedclient":
+		return realClient().shared, nil
 	case "exec":
 		_, err := s.lookPath(arg)
 		return err == nil, nil

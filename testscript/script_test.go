@@ -122,6 +122,7 @@ func (s *script) setUp() error {
 	s.procs, s.handles = map[string]*proc{}, map[string]*handle{}
 	s.timeout = 10 * time.Second
 	s.addSecret("TOKEN", newToken())
+	s.addClient()
 	for _, dir := range []string{s.dir, home, s.env["TMPDIR"]} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return err
