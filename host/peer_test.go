@@ -1,0 +1,70 @@
+package host
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func TestH03Peer(t *testing.T) {
+	shim := func(pid int) bool { return pid == 77 }
+	for _, c := range []struct {
+		name  string
+		peer  peer
+		trust bool
+		want  string
+	}{
+		{"the same user", peer{uid: 1000, pid: 5, session: 2, ancestors: []int{5, 2}}, true, ""},
+		{"root", peer{uid: 0, pid: 5}, true, ""},
+		{"another user", peer{uid: 1001, pid: 5}, true, "user 1001"},
+		{"elsewhere", peer{uid: 1000, pid: 0}, true, "a process of another process namespace"},
+		{"sandboxed", peer{uid: 1000, pid: 5, noNewPrivs: true}, true, "process 5 has no_new_privs, as everything inside a sandbox"},
+		{"sandboxed root", peer{uid: 0, pid: 5, noNewPrivs: true}, true, "process 5 has no_new_privs, as everything inside a sandbox"},
+		{"a confined host", peer{uid: 1000, pid: 5, noNewPrivs: true}, false, ""},
+		{"a descendant", peer{uid: 1000, pid: 5, ancestors: []int{5, 9, 77, 3}}, false, "process 5 descends from a session's shim"},
+		{"a shim", peer{uid: 1000, pid: 77, ancestors: []int{77}}, true, "process 77 descends from a session's shim"},
+		{"forked away", peer{uid: 1000, pid: 5, session: 77, ancestors: []int{5}}, true, "process 5 is in the terminal session of a session's shim"},
+	} {
+		if got := errorText(c.peer.refuse(1000, c.trust, shim)); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+func TestH03LookAt(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s")
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	client, err := net.Dial("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	conn, err := l.AcceptUnix()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	p, err := lookAt(conn)
+	if err != nil || p.pid != os.Getpid() || p.uid != os.Geteuid() || p.noNewPrivs != confined() {
+		t.Errorf("looked at %+v, %v", p, err)
+	}
+	if len(p.ancestors) < 2 || p.ancestors[0] != os.Getpid() || p.ancestors[1] != os.Getppid() || p.session == 0 {
+		t.Errorf("looked at %+v", p)
+	}
+}
+
+func TestProcessOf(t *testing.T) {
+	me, err := processOf(os.Getpid())
+	again, err2 := processOf(os.Getpid())
+	if err != nil || err2 != nil || me != again || me.parent != os.Getppid() || me.start == "" {
+		t.Errorf("%+v, %+v, %v, %v", me, again, err, err2)
+	}
+	if _, err := processOf(1 << 30); err == nil {
+		t.Error("a process that is not there was found")
+	}
+}
