@@ -67,6 +67,16 @@ func (c *Client) request(method, path string, body io.Reader) (*http.Request, er
 
 // Do makes one request. An answer that is no success is an error in the host's own words.
 func (c *Client) Do(method, path string, body io.Reader) (*http.Response, error) {
+	res, err := c.send(method, path, body)
+	if err != nil || res.StatusCode < 300 {
+		return res, err
+	}
+	defer res.Body.Close()
+	return nil, wordsOf(res)
+}
+
+// send makes one request and takes whatever answer comes.
+func (c *Client) send(method, path string, body io.Reader) (*http.Response, error) {
 	r, err := c.request(method, path, body)
 	if err != nil {
 		return nil, err
@@ -76,14 +86,7 @@ func (c *Client) Do(method, path string, body io.Reader) (*http.Response, error)
 	if errors.As(err, &u) {
 		err = u.Err // without method and made-up URL
 	}
-	if err != nil {
-		return nil, err
-	}
-	if res.StatusCode < 300 {
-		return res, nil
-	}
-	defer res.Body.Close()
-	return nil, wordsOf(res)
+	return res, err
 }
 
 // wordsOf is an answer's error.

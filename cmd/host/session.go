@@ -1,0 +1,127 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"hostshim/host"
+)
+
+const sessionMore = `
+  host session create --client-id ID [--idle-timeout D] [--json|--env]
+  host session list [--json]
+  host session revoke ID
+
+A pairing lets one program use the running host's model proxy, on its /sandbox route. It is shown this once; D is a
+duration such as 90s or 2h, a day at most. With --env the output is what a shell in a sandbox evaluates before it
+starts Claude Code.
+
+example: eval "$(host session create --client-id my-sandbox --env)"
+`
+
+// session makes, lists and revokes pairings (P13).
+func session(args []string) int {
+	f := newFlags("session")
+	f.more = sessionMore
+	clientID := f.String("client-id", "", "`ID` create: the program that the pairing is for")
+	idle := f.Duration("idle-timeout", 0, "`D` create: how long the pairing may go unused (default: the settings')")
+	asJSON := f.Bool("json", false, "create, list: print JSON")
+	asEnv := f.Bool("env", false, "create: print shell lines for the sandbox")
+	verb := ""
+	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+		verb, args = args[0], args[1:]
+	}
+	positional := map[string]int{"create": 0, "list": 0, "revoke": 1}
+	want, known := positional[verb]
+	if !known {
+		want = -1
+	}
+	f.bearerFlag()
+	if code, ok := f.parse(args, want); !ok {
+		return code
+	}
+	const cure = "host session --help shows its usage"
+	switch {
+	case !known && verb == "":
+		return usageError("no session command", cure)
+	case !known:
+		return usageError(fmt.Sprintf("unknown session command %q", verb), cure)
+	case verb == "create" && *clientID == "":
+		return usageError("session create needs --client-id", cure)
+	case *asJSON && *asEnv:
+		return usageError("--json and --env exclude each other", cure)
+	case *idle < 0 || *idle%time.Second != 0:
+		return usageError(fmt.Sprintf("--idle-timeout %v is not whole seconds", *idle), cure)
+	case verb == "revoke" && !pairingID(f.Arg(0)):
+		return usageError(fmt.Sprintf("%q is no pairing's id: want 16 lower-case hex characters", f.Arg(0)), "host session list shows them")
+	}
+	c, err := f.client()
+	if err != nil {
+		return fail(err)
+	}
+	switch verb {
+	case "create":
+		return createPairing(c, *clientID, *idle, *asJSON, *asEnv)
+	case "list":
+		return listPairings(c, *asJSON)
+	}
+	if err := c.RevokePairing(f.Arg(0)); err != nil {
+		return failPairing(err)
+	}
+	return 0
+}
+
+func pairingID(s string) bool { return len(s) == 16 && strings.Trim(s, "0123456789abcdef") == "" }
+
+// failPairing explains what a host that knows no pairings answers.
+func failPairing(err error) int {
+	code := fail(err)
+	if errors.Is(err, host.ErrNoPairings) {
+		hint("the running host is older than this program: start it anew")
+	}
+	return code
+}
+
+func createPairing(c *host.Client, clientID string, idle time.Duration, asJSON, asEnv bool) int {
+	p, err := c.CreatePairing(clientID, idle)
+	if err != nil {
+		return failPairing(err)
+	}
+	switch {
+	case asJSON:
+		return printJSON(p)
+	case asEnv:
+		// The pairing stands for an OAuth token; what Claude Code would take instead of it goes.
+		fmt.Printf("export ANTHROPIC_BASE_URL=%s\nexport CLAUDE_CODE_OAUTH_TOKEN=%s\n", shellQuote(p.BaseURL), shellQuote(p.Pairing))
+		fmt.Println("unset ANTHROPIC_API_KEY ANTHROPIC_AUTH_TOKEN CLAUDE_CODE_API_KEY_FILE_DESCRIPTOR CLAUDE_CODE_OAUTH_TOKEN_FILE_DESCRIPTOR")
+	default:
+		fmt.Printf("Session: %s\nPairing: %s\nBase URL: %s\nIdle timeout: %v\n", p.ID, p.Pairing, p.BaseURL, time.Duration(p.Idle)*time.Second)
+	}
+	return 0
+}
+
+func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
+func listPairings(c *host.Client, asJSON bool) int {
+	pairings, err := c.Pairings()
+	if err != nil {
+		return failPairing(err)
+	}
+	if asJSON {
+		return printJSON(map[string][]host.Pairing{"sessions": pairings})
+	}
+	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "SESSION\tCLIENT\tIDLE TIMEOUT\tCREATED")
+	for _, p := range pairings {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", p.ID, p.ClientID, strconv.FormatInt(p.Idle, 10)+"s", p.CreatedAt)
+	}
+	if err := w.Flush(); err != nil {
+		return fail(err)
+	}
+	return 0
+}
