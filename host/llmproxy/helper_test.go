@@ -292,3 +292,13 @@ func rigAt(t *testing.T, l net.Listener) *rig {
 	r.start(&url.URL{Scheme: "http", Host: l.Addr().String()})
 	return r
 }
+
+func slogTo(w io.Writer) *slog.Logger { return slog.New(slog.NewJSONHandler(w, nil)) }
+
+func mustURL(s string) *url.URL {
+	u, err := url.Parse(s)
+	if err != nil {
+		panic(err)
+	}
+	return u
+}

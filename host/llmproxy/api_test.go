@@ -1,0 +1,346 @@
+package llmproxy
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"hostshim/host/credential"
+)
+
+func (r *rig) api(method, path, body string) (int, string, http.Header) {
+	w := httptest.NewRecorder()
+	r.proxy.Handler().ServeHTTP(w, httptest.NewRequest(method, path, strings.NewReader(body)))
+	return w.Code, w.Body.String(), w.Header()
+}
+
+func TestP01Create(t *testing.T) {
+	r := newRig(t, recordTo(make(chan seen, 1)))
+	status, body, header := r.api("POST", sessionsPath, `{"clientId":"my-app","idleTimeoutSeconds":60,"more":1}`)
+	want := fmt.Sprintf(`^\{"id":"([0-9a-f]{16})","pairing":"([A-Za-z0-9_-]{43})","clientId":"my-app","baseUrl":"http://%s/sandbox","idleTimeoutSeconds":60,"createdAt":"2026-01-02T03:04:05Z"\}\n$`, regexp.QuoteMeta(r.addr))
+	m := regexp.MustCompile(want).FindStringSubmatch(body)
+	if status != 201 || m == nil || header.Get("Content-Type") != "application/json" {
+		t.Fatalf("%d %s", status, body)
+	}
+	if resp, _ := r.get("GET", "/sandbox/x", "x-api-key: "+m[2]); resp.StatusCode != 200 {
+		t.Errorf("with the new pairing: %d", resp.StatusCode)
+	}
+	status, body, _ = r.api("GET", sessionsPath, "")
+	if status != 200 || strings.Contains(body, m[2]) || strings.Contains(body, `"pairing"`) || !strings.Contains(body, m[1]) {
+		t.Errorf("list: %d %s", status, body)
+	}
+	var list struct{ Sessions []map[string]any }
+	if err := json.Unmarshal([]byte(body), &list); err != nil || len(list.Sessions) != 2 {
+		t.Errorf("list: %v %s", err, body)
+	}
+	if status, body, _ = r.api("DELETE", sessionsPath+"/"+m[1], ""); status != 204 || body != "" {
+		t.Errorf("delete: %d %q", status, body)
+	}
+	if status, body, _ = r.api("DELETE", sessionsPath+"/"+m[1], ""); status != 404 || strings.TrimSpace(body) == "" {
+		t.Errorf("delete again: %d %q", status, body)
+	}
+	if resp, _ := r.get("GET", "/sandbox/x", "x-api-key: "+m[2]); resp.StatusCode != 403 {
+		t.Errorf("after the revocation: %d", resp.StatusCode)
+	}
+	if status, _, _ = r.api("PUT", sessionsPath, ""); status != 405 {
+		t.Errorf("PUT: %d", status)
+	}
+}
+
+func TestP01Refusals(t *testing.T) {
+	r := newRig(t, recordTo(nil))
+	r.set(func() { r.policy = Policy{Allowed: []string{"ok", "own"}, Subscription: []string{"own"}} })
+	for _, c := range []struct {
+		body   string
+		status int
+		words  string
+	}{
+		{``, 400, "request body"},
+		{`[]`, 400, "request body"},
+		{`{"clientId":"ok"} x`, 400, "request body"},
+		{`{"clientId":5}`, 400, "request body"},
+		{`{}`, 400, "clientId is missing"},
+		{`{"clientId":null}`, 400, "clientId is missing"},
+		{`{"clientId":""}`, 400, "client id must match"},
+		{`{"clientId":"BAD"}`, 400, `"BAD"`},
+		{`{"clientId":"other"}`, 400, `allowed_client_ids: "other"`},
+		{`{"clientId":"own"}`, 400, `subscription`},
+		{`{"clientId":"ok","idleTimeoutSeconds":0}`, 400, "1 to 86400: got 0"},
+		{`{"clientId":"ok","idleTimeoutSeconds":86401}`, 400, "1 to 86400: got 86401"},
+		{`{"clientId":"ok","idleTimeoutSeconds":-1}`, 400, "1 to 86400: got -1"},
+		{`{"clientId":"ok","idleTimeoutSeconds":1.5}`, 400, "request body"},
+		{`{"clientId":"ok","idleTimeoutSeconds":"60"}`, 400, "request body"},
+		{`{"clientId":"ok","idleTimeoutSeconds":9999999999999999999}`, 400, "request body"},
+		{`{"clientId":"` + strings.Repeat("a", 100_000) + `"}`, 400, "request body"},
+		{`{"clientId":"ok","idleTimeoutSeconds":null}`, 201, `"idleTimeoutSeconds":1800`},
+	} {
+		status, body, header := r.api("POST", sessionsPath, c.body)
+		if status != c.status || !strings.Contains(body, c.words) {
+			t.Errorf("%.60s: %d %s", c.body, status, body)
+		}
+		if status != 201 && !strings.HasPrefix(header.Get("Content-Type"), "text/plain") {
+			t.Errorf("%.60s: %s", c.body, header.Get("Content-Type"))
+		}
+	}
+	r.set(func() { r.policy = Policy{} })
+	for range maxSessions {
+		r.proxy.Create("a", 0)
+	}
+	if status, body, _ := r.api("POST", sessionsPath, `{"clientId":"a"}`); status != 429 || !strings.Contains(body, "64") {
+		t.Errorf("bound: %d %s", status, body)
+	}
+}
+
+func TestP01NotListening(t *testing.T) {
+	p := New(Config{Upstream: mustURL("http://127.0.0.1:1")})
+	defer p.Close()
+	w := httptest.NewRecorder()
+	p.Handler().ServeHTTP(w, httptest.NewRequest("POST", sessionsPath, strings.NewReader(`{"clientId":"a"}`)))
+	if w.Code != 409 || !strings.Contains(w.Body.String(), "not listening") || len(p.List()) != 0 {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+func TestP05NarrowedWhileRunning(t *testing.T) {
+	r := newRig(t, recordTo(make(chan seen, 10)))
+	if resp, _ := r.get("GET", "/sandbox/x", r.bearer()); resp.StatusCode != 200 {
+		t.Fatal(resp.Status)
+	}
+	// A later subscription leaves the session alone, a narrowed list does not.
+	r.set(func() { r.policy = Policy{Subscription: []string{"claude-code"}} })
+	r.proxy.sweep()
+	if resp, _ := r.get("GET", "/sandbox/x", r.bearer()); resp.StatusCode != 200 {
+		t.Errorf("after a subscription: %d", resp.StatusCode)
+	}
+	r.set(func() { r.policy = Policy{Allowed: []string{"other"}} })
+	r.proxy.sweep()
+	if resp, _ := r.get("GET", "/sandbox/x", r.bearer()); resp.StatusCode != 403 {
+		t.Errorf("after the list was narrowed: %d", resp.StatusCode)
+	}
+	last := r.events[len(r.events)-1]
+	if last.Name != EventRevoke || last.Session.ID != r.session.ID || last.Reason != endPolicy {
+		t.Errorf("event %+v", last)
+	}
+}
+
+func TestP03Requests(t *testing.T) {
+	r := newRig(t, recordTo(make(chan seen, 10)))
+	refusals := [][2]string{{"GET", "/sandbox/.."}, {"OPTIONS", "/sandbox/x"}, {"GET", "/sandboxes"}, {"GET", "/v1"}, {"GET", "/sandbox/x"}}
+	for _, c := range refusals {
+		r.clock.pass(29 * time.Minute)
+		r.get(c[0], c[1], r.bearer())
+	}
+	r.clock.pass(29 * time.Minute)
+	if resp, _ := r.get("GET", "/sandbox/x", r.bearer()); resp.StatusCode != 200 {
+		t.Errorf("kept alive by requests, refused ones too: %d", resp.StatusCode)
+	}
+	r.clock.move(time.Hour, 0) // suspended
+	if resp, _ := r.get("GET", "/sandbox/x", r.bearer()); resp.StatusCode != 403 {
+		t.Errorf("after an hour's sleep: %d", resp.StatusCode)
+	}
+	r.clock.move(-time.Hour, 0)
+	if resp, _ := r.get("GET", "/sandbox/x", r.bearer()); resp.StatusCode != 403 {
+		t.Errorf("revived: %d", resp.StatusCode)
+	}
+}
+
+func TestEvents(t *testing.T) {
+	r := newRig(t, recordTo(nil))
+	r.proxy.Create("BAD", 0)
+	r.proxy.Revoke(r.session.ID)
+	s, _, _ := r.proxy.Create("b", time.Second)
+	r.clock.pass(time.Second)
+	r.proxy.List()
+	want := []struct {
+		name, client, reason string
+		failed               bool
+	}{
+		{EventCreate, "claude-code", "", false}, {EventCreate, "BAD", "", true},
+		{EventRevoke, "claude-code", endRevoked, false}, {EventCreate, "b", "", false}, {EventRevoke, "b", endIdle, false},
+	}
+	if len(r.events) != len(want) {
+		t.Fatalf("%+v", r.events)
+	}
+	for i, w := range want {
+		e := r.events[i]
+		if e.Name != w.name || e.Session.ClientID != w.client || e.Reason != w.reason || (e.Err != nil) != w.failed {
+			t.Errorf("event %d: %+v", i, e)
+		}
+	}
+	if r.events[4].Session.ID != s.ID {
+		t.Error("another session ended")
+	}
+}
+
+func TestB04SessionListener(t *testing.T) {
+	r := newRig(t, recordTo(make(chan seen, 10)))
+	_, other, err := r.proxy.Create("other", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := listenLoopback(t)
+	done := make(chan error, 1)
+	go func() { done <- r.proxy.ServeSession(l, r.session.ID) }()
+	shared := r.addr
+	r.addr = l.Addr().String()
+	for _, c := range []struct {
+		name, target, header string
+		status               int
+		code                 string
+	}{
+		{"own", "/sandbox/x", r.bearer(), 200, ""},
+		{"another session's", "/sandbox/x", "x-api-key: " + string(other.Reveal()), 403, "pairing_invalid"},
+		{"device", "/sandbox/x", "x-agentdesktop-pairing: " + deviceTest, 403, "pairing_invalid"},
+		{"device on its route", "/v1/models", "x-agentdesktop-pairing: " + deviceTest, 404, "route_unknown"},
+		{"own on the other route", "/v1/models", r.bearer(), 404, "route_unknown"},
+	} {
+		resp, body := r.get("GET", c.target, c.header)
+		if resp.StatusCode != c.status || c.code != "" && code(t, resp, body) != c.code {
+			t.Errorf("%s: %d %s", c.name, resp.StatusCode, body)
+		}
+	}
+	// The listener goes, an idle connection with it; the shared listener stays.
+	c := r.dial()
+	c.send("GET /sandbox/x HTTP/1.1\r\nHost: localhost\r\n%s\r\n\r\n", r.bearer())
+	c.response("GET")
+	l.Close()
+	if err := <-done; err != nil {
+		t.Errorf("ServeSession: %v", err)
+	}
+	if _, err := c.r.ReadByte(); err != io.EOF {
+		t.Errorf("the idle connection stays: %v", err)
+	}
+	r.addr = shared
+	if resp, _ := r.get("GET", "/sandbox/x", r.bearer()); resp.StatusCode != 200 {
+		t.Errorf("shared listener: %d", resp.StatusCode)
+	}
+	if !strings.HasSuffix(r.proxy.BaseURL(), shared+"/sandbox") {
+		t.Errorf("base URL %q", r.proxy.BaseURL())
+	}
+}
+
+func TestShutdownWaits(t *testing.T) {
+	arrived, more := make(chan bool), make(chan bool)
+	r := newRig(t, func(w http.ResponseWriter, r *http.Request) {
+		arrived <- true
+		<-more
+		io.WriteString(w, "done")
+	})
+	c := r.dial()
+	c.send("GET /sandbox/x HTTP/1.1\r\nHost: localhost\r\n%s\r\n\r\n", r.bearer())
+	<-arrived
+	done := make(chan error, 1)
+	go func() { done <- r.proxy.Shutdown(context.Background()) }()
+	r.until("listener closed", func() bool { return r.proxy.BaseURL() == "" })
+	close(more)
+	if resp, body := c.response("GET"); resp.StatusCode != 200 || body != "done" {
+		t.Errorf("%d %q", resp.StatusCode, body)
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if err := r.proxy.Serve(listenLoopback(t)); !errors.Is(err, http.ErrServerClosed) {
+		t.Errorf("Serve afterwards: %v", err)
+	}
+}
+
+func TestP06DevicePairingFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "llm-proxy-pairing")
+	first, err := DevicePairing(path)
+	if err != nil || !wellFormed(first.Reveal()) {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(path)
+	if err != nil || info.Mode() != 0o600 {
+		t.Errorf("%v %v", info.Mode(), err)
+	}
+	again, err := DevicePairing(path)
+	if err != nil || string(again.Reveal()) != string(first.Reveal()) {
+		t.Errorf("not kept: %v", err)
+	}
+	if entries, _ := os.ReadDir(filepath.Dir(path)); len(entries) != 1 {
+		t.Errorf("left behind: %v", entries)
+	}
+}
+
+func TestP06DevicePairingRace(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "p")
+	var wg sync.WaitGroup
+	got := make([]string, 16)
+	for i := range got {
+		wg.Go(func() {
+			s, err := DevicePairing(path)
+			if err != nil {
+				t.Error(err)
+			}
+			got[i] = string(s.Reveal())
+		})
+	}
+	wg.Wait()
+	for _, g := range got {
+		if g != got[0] {
+			t.Fatal("two hosts have two pairings")
+		}
+	}
+}
+
+func TestP06DevicePairingRefusals(t *testing.T) {
+	good := strings.Repeat("A", 43)
+	for _, c := range []struct {
+		name  string
+		make  func(path string) error
+		words string
+	}{
+		{"readable by the group", func(p string) error { return write0(p, good, 0o640) }, "mode 0640"},
+		{"writable by all", func(p string) error { return write0(p, good, 0o602) }, "mode 0602"},
+		{"empty", func(p string) error { return write0(p, "", 0o600) }, "does not hold a pairing"},
+		{"short", func(p string) error { return write0(p, good[1:], 0o600) }, "does not hold a pairing"},
+		{"long", func(p string) error { return write0(p, good+"A", 0o600) }, "does not hold a pairing"},
+		{"two newlines", func(p string) error { return write0(p, good+"\n\n", 0o600) }, "does not hold a pairing"},
+		{"bad character", func(p string) error { return write0(p, good[1:]+"+", 0o600) }, "does not hold a pairing"},
+		{"huge", func(p string) error { return write0(p, strings.Repeat(good, 100_000), 0o600) }, "does not hold a pairing"},
+		{"folder", func(p string) error { return os.Mkdir(p, 0o700) }, "not a regular file"},
+		{"fifo", func(p string) error { return syscall.Mkfifo(p, 0o600) }, "not a regular file"},
+		{"link", func(p string) error { return os.Symlink("/dev/null", p) }, "too many levels"},
+		{"dangling link", func(p string) error { return os.Symlink(p+"-not-there", p) }, "too many levels"},
+		{"no folder", func(p string) error { return os.Remove(filepath.Dir(p)) }, "no such file"},
+	} {
+		path := filepath.Join(t.TempDir(), "d", "p")
+		os.Mkdir(filepath.Dir(path), 0o700)
+		if err := c.make(path); err != nil {
+			t.Fatal(err)
+		}
+		s, err := DevicePairing(path)
+		if err == nil || !s.Empty() || !strings.Contains(err.Error(), c.words) || !strings.HasPrefix(err.Error(), fmt.Sprintf("device pairing %q: ", path)) {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		if err != nil && strings.Contains(err.Error(), good[1:]) {
+			t.Errorf("%s: the error holds the content", c.name)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "p")
+	if write0(path, good+"\n", 0o600); errOf(DevicePairing(path)) != nil {
+		t.Error("a good file with a newline is refused")
+	}
+}
+
+func errOf(_ credential.Secret, err error) error { return err }
+
+func write0(path, content string, mode os.FileMode) error {
+	if err := os.WriteFile(path, []byte(content), mode); err != nil {
+		return err
+	}
+	return os.Chmod(path, mode) // whatever the umask
+}

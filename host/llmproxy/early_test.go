@@ -1,0 +1,231 @@
+package llmproxy
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+)
+
+// Requests that net/http refuses by itself have the same answer and the same line as all others.
+
+func TestEarlyRefusals(t *testing.T) {
+	r := newRig(t, recordTo(nil))
+	n := 0
+	for _, c := range []struct {
+		name, request string
+		status        int
+		code          string
+		line          map[string]any // nil: none
+	}{
+		{"bad escape", "GET /sandbox/%zz?x=1 HTTP/1.1\r\nHost: localhost\r\n\r\n", 400, "path_invalid",
+			map[string]any{"method": "GET", "path": "/sandbox/%zz", "status": 400, "code": "path_invalid", "outcome": "complete", "session": "", "bytes_out": 0}},
+		{"cut escape", "POST /sandbox/%2 HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\n" + strings.Repeat("x", 100000), 400, "path_invalid",
+			map[string]any{"method": "POST", "path": "/sandbox/%2"}},
+		{"bad escape elsewhere", "GET /v1/%zz HTTP/1.1\r\nHost: localhost\r\n\r\n", 400, "path_invalid", nil},
+		{"no host", "GET /sandbox/x HTTP/1.1\r\n\r\n", 403, "host_not_allowed", map[string]any{"path": "/sandbox/x", "code": "host_not_allowed"}},
+		{"two hosts", "GET /sandbox/x HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n", 400, "request_invalid", map[string]any{"status": 400}},
+		{"bad host", "GET /sandbox/x HTTP/1.1\r\nHost: a b\r\n\r\n", 403, "host_not_allowed", map[string]any{"status": 403}},
+		{"unknown transfer encoding", "POST /sandbox/x HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: gzip\r\n\r\n", 501, "request_invalid", map[string]any{"status": 501}},
+		{"unknown expectation", "POST /sandbox/x HTTP/1.1\r\nHost: localhost\r\nExpect: tea\r\n\r\n", 417, "request_invalid", map[string]any{"status": 417}},
+		{"64 KiB of headers", "GET /sandbox/x HTTP/1.1\r\nHost: localhost\r\nX: " + strings.Repeat("x", 64<<10) + "\r\n\r\n", 431, "request_invalid",
+			map[string]any{"path": "/sandbox/x", "status": 431, "outcome": "complete"}},
+		{"no HTTP", "hello\r\n\r\n", 400, "request_invalid", nil},
+		{"bad header", "GET /sandbox/x HTTP/1.1\r\nHost: localhost\r\nb@d\r\n\r\n", 400, "request_invalid", map[string]any{"status": 400}},
+		{"absolute", "GET http://localhost/sandbox/x HTTP/1.1\r\nHost: localhost\r\n\r\n", 400, "path_invalid", nil},
+		{"star", "GET * HTTP/1.1\r\nHost: localhost\r\n\r\n", 400, "path_invalid", nil},
+		{"options star", "OPTIONS * HTTP/1.1\r\nHost: localhost\r\n\r\n", 405, "method_not_allowed", nil},
+		{"connect", "CONNECT localhost:80 HTTP/1.1\r\nHost: localhost:80\r\n\r\n", 403, "browser_not_allowed", nil},
+		{"http2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 403, "host_not_allowed", nil},
+	} {
+		conn := r.dial()
+		go io.WriteString(conn, c.request)
+		resp, body := conn.response("GET")
+		if resp.StatusCode != c.status || code(t, resp, body) != c.code {
+			t.Errorf("%s: %d %s", c.name, resp.StatusCode, body)
+		}
+		conn.Close()
+		if c.line == nil {
+			if got := len(r.log.lines(t)); got != n {
+				t.Errorf("%s: left a line", c.name)
+			}
+			continue
+		}
+		n++
+		r.wantLine(n, c.line)
+	}
+}
+
+func TestEarlyRefusalOnAKeptConnection(t *testing.T) {
+	r := newRig(t, recordTo(make(chan seen, 10)))
+	c := r.dial()
+	for range 3 {
+		c.send("GET /sandbox/x HTTP/1.1\r\nHost: localhost\r\n%s\r\n\r\n", r.bearer())
+		c.response("GET")
+	}
+	// In pieces, the first of which may arrive while the last answer is being finished.
+	for _, piece := range []string{"G", "ET /sand", "box/%zz", " HTTP/1.1\r", "\nHost: localhost\r\n\r\n"} {
+		c.send("%s", piece)
+	}
+	if resp, body := c.response("GET"); code(t, resp, body) != "path_invalid" {
+		t.Errorf("%d %s", resp.StatusCode, body)
+	}
+	r.wantLine(4, map[string]any{"method": "GET", "path": "/sandbox/%zz", "code": "path_invalid"})
+}
+
+func TestEarlyRefusalOfHead(t *testing.T) {
+	r := newRig(t, recordTo(nil))
+	c := r.dial()
+	c.send("HEAD /sandbox/%%zz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+	wire, err := io.ReadAll(c.r)
+	if err != nil || !strings.HasPrefix(string(wire), "HTTP/1.1 400 Bad Request\r\n") || !strings.HasSuffix(string(wire), "\r\n\r\n") {
+		t.Errorf("%q %v", wire, err)
+	}
+}
+
+func TestP07OnBothRoutes(t *testing.T) {
+	r := newRig(t, recordTo(nil))
+	n := 0
+	for _, c := range []struct {
+		name, method, target string
+		header               []string
+		status               int
+		code                 string
+		logged               bool
+	}{
+		{"origin", "POST", "/sandbox/x", []string{"Origin: null"}, 403, "browser_not_allowed", true},
+		{"origin, device", "POST", "/v1/x", []string{"Origin: http://localhost"}, 403, "browser_not_allowed", false},
+		{"options", "OPTIONS", "/sandbox/x", nil, 405, "method_not_allowed", true},
+		{"trace", "TRACE", "/sandbox/x", nil, 405, "method_not_allowed", true},
+		{"upgrade", "GET", "/sandbox/x", []string{"Connection: upgrade", "Upgrade: websocket"}, 400, "upgrade_not_supported", true},
+		{"dots", "GET", "/sandbox/../v1", nil, 400, "path_invalid", true},
+		{"escaped dots", "GET", "/sandbox/%2e%2E/v1", nil, 400, "path_invalid", true},
+		{"dots, device", "GET", "/v1/..", nil, 400, "path_invalid", false},
+		{"stray", "GET", "/sandboxes/x", nil, 404, "route_unknown", false},
+		{"escaped", "GET", "/%73andbox/x", nil, 404, "route_unknown", false},
+	} {
+		// With and without the pairing: the checks come before it, and it makes no difference to the answer.
+		for _, header := range [][]string{c.header, append([]string{r.bearer()}, c.header...)} {
+			resp, body := r.get(c.method, c.target, header...)
+			if resp.StatusCode != c.status || code(t, resp, body) != c.code {
+				t.Errorf("%s: %d %s", c.name, resp.StatusCode, body)
+			}
+			if c.status == 405 && resp.Header.Get("Allow") == "" {
+				t.Errorf("%s: no Allow", c.name)
+			}
+			if c.logged {
+				n++
+				r.wantLine(n, map[string]any{"status": c.status, "code": c.code, "outcome": "complete", "bytes_out": 0})
+			}
+		}
+	}
+	if got := len(r.log.lines(t)); got != n {
+		t.Errorf("%d lines, want %d", got, n)
+	}
+	if len(r.asked) != 0 {
+		t.Errorf("refused requests asked for a credential: %v", r.asked)
+	}
+	c := r.dial()
+	c.send("GET /sandbox/x HTTP/1.1\r\nHost: rebound.example\r\n%s\r\n\r\n", r.bearer())
+	if resp, body := c.response("GET"); code(t, resp, body) != "host_not_allowed" {
+		t.Errorf("host: %d %s", resp.StatusCode, body)
+	}
+	r.wantLine(n+1, map[string]any{"session": r.session.ID, "code": "host_not_allowed"})
+	c = r.dial()
+	c.send("GET /sandbox/x HTTP/1.0\r\n%s\r\n\r\n", r.bearer())
+	if resp, body := c.response("GET"); code(t, resp, body) != "host_not_allowed" {
+		t.Errorf("HTTP/1.0 without a host: %d %s", resp.StatusCode, body)
+	}
+}
+
+// tooManyFiles fails some accepts as a process out of descriptors would.
+type tooManyFiles struct {
+	net.Listener
+	left atomic.Int32
+}
+
+func (l *tooManyFiles) Accept() (net.Conn, error) {
+	if l.left.Add(-1) >= 0 {
+		return nil, &net.OpError{Op: "accept", Net: "tcp", Err: syscall.EMFILE}
+	}
+	return l.Listener.Accept()
+}
+
+func TestP14AcceptRecovers(t *testing.T) {
+	r := newRig(t, recordTo(make(chan seen, 1)))
+	l := &tooManyFiles{Listener: listenLoopback(t)}
+	l.left.Store(3)
+	done := make(chan error, 1)
+	go func() { done <- r.proxy.ServeSession(l, r.session.ID) }()
+	r.addr = l.Addr().String()
+	if resp, _ := r.get("GET", "/sandbox/x", r.bearer()); resp.StatusCode != 200 {
+		t.Errorf("%d", resp.StatusCode)
+	}
+	l.Close()
+	if err := <-done; err != nil {
+		t.Errorf("ServeSession: %v", err)
+	}
+}
+
+func TestP14ConnectionsAreBounded(t *testing.T) {
+	r := newRig(t, recordTo(nil))
+	inner := listenLoopback(t)
+	defer inner.Close()
+	l := &listener{Listener: inner, proxy: r.proxy, slots: make(chan struct{}, 2)}
+	accepted := make(chan net.Conn, 3)
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			accepted <- c
+		}
+	}()
+	for range 3 {
+		dialRaw(t, inner.Addr().String())
+	}
+	first, _ := <-accepted, <-accepted
+	if len(accepted) != 0 || len(l.slots) != 2 {
+		t.Fatalf("%d slots taken", len(l.slots))
+	}
+	first.Close()
+	first.Close() // twice frees one
+	<-accepted
+	if len(l.slots) != 2 {
+		t.Errorf("%d slots taken", len(l.slots))
+	}
+}
+
+func TestServeRefusesOtherAddresses(t *testing.T) {
+	r := newRig(t, recordTo(nil))
+	l, err := net.Listen("tcp", "0.0.0.0:0")
+	if err != nil {
+		t.Skip(err)
+	}
+	if err := r.proxy.Serve(l); err == nil || !strings.Contains(err.Error(), "not loopback") {
+		t.Errorf("Serve on %v: %v", l.Addr(), err)
+	}
+	if _, err := l.Accept(); err == nil {
+		t.Error("the listener stays open")
+	}
+	if err := r.proxy.ServeSession(listenLoopback(t), ""); err == nil {
+		t.Error("a session's listener without a session")
+	}
+}
+
+func TestP14StalledClientHarmsNobody(t *testing.T) {
+	r := newRig(t, func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "ok") })
+	for range 20 {
+		r.dial().send("POST /sandbox/x HTTP/1.1\r\nHost: localhost\r\n%s\r\nContent-Length: 1000\r\n\r\nabc", r.bearer())
+		r.dial().send("GET /sandbox/x HTTP/1.1\r\nHost: loc")
+		r.dial()
+	}
+	if resp, _ := r.get("GET", "/sandbox/x", r.bearer()); resp.StatusCode != 200 {
+		t.Errorf("%d", resp.StatusCode)
+	}
+}
