@@ -3,7 +3,7 @@
 //
 //	attack file PATH DIR       to read or replace the file at PATH; DIR is a folder that may be written
 //	attack process WHO…        to read, change, trace or signal it: shim (the parent), host (its parent), or a pid
-//	attack lower WHO…          to slow it down, which no sandbox here stops
+//	attack lower WHO…          to slow it down, and see what everybody may, which no sandbox here stops
 //	attack system DIR          to gain privileges, or reach the kernel's own controls
 //	attack terminal FD…        to type into the terminal on these descriptors
 //	attack open PATH…          to open files, and names in folders: each is a line

@@ -19,7 +19,7 @@ func processAttempts(args []string) ([]attempt, error) {
 	})
 }
 
-// lowerAttempts: what the kernel lets any program of one user do to another.
+// lowerAttempts: what the kernel lets any program of one user do to another, and shows of it to anyone.
 func lowerAttempts(args []string) ([]attempt, error) {
 	return eachProcess(args, func(pid int) []attempt {
 		return []attempt{
@@ -38,6 +38,8 @@ func lowerAttempts(args []string) ([]attempt, error) {
 			{"io-priority", func() error { return call(unix.SYS_IOPRIO_SET, 1, uintptr(pid), 2<<13|7) }},
 			{"command-line", func() error { return readThrough(fmt.Sprintf("/proc/%d/cmdline", pid)) }},
 			{"status", func() error { return readThrough(fmt.Sprintf("/proc/%d/status", pid)) }},
+			{"mounts", func() error { return readThrough(fmt.Sprintf("/proc/%d/mountinfo", pid)) }},
+			{"fd-numbers", func() error { _, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid)); return err }},
 		}
 	})
 }
@@ -74,7 +76,7 @@ func eachProcess(args []string, attempts func(pid int) []attempt) ([]attempt, er
 func procFiles(pid int) []attempt {
 	path := func(name string) string { return fmt.Sprintf("/proc/%d/%s", pid, name) }
 	var all []attempt
-	for _, name := range []string{"environ", "maps", "smaps", "auxv", "io", "syscall", "stack", "pagemap", "mountinfo"} {
+	for _, name := range []string{"environ", "maps", "smaps", "auxv", "io", "syscall", "stack", "pagemap"} {
 		all = append(all, attempt{name, func() error { return past(readThrough(path(name)), unix.EIO) }})
 	}
 	for _, name := range []string{"mem", "clear_refs", "oom_score_adj", "coredump_filter", "timerslack_ns", "comm"} {
@@ -87,7 +89,6 @@ func procFiles(pid int) []attempt {
 		attempt{"exe", func() error { return open(path("exe"), unix.O_RDONLY) }},
 		attempt{"where-root", func() error { _, err := os.Readlink(path("root")); return err }},
 		attempt{"where-cwd", func() error { _, err := os.Readlink(path("cwd")); return err }},
-		attempt{"fd-list", func() error { _, err := os.ReadDir(path("fd")); return err }},
 		attempt{"fd-0", func() error { return openAny(path("fd/0")) }},
 		attempt{"fd-1", func() error { return openAny(path("fd/1")) }},
 		attempt{"map-files", func() error { _, err := os.ReadDir(path("map_files")); return err }},
