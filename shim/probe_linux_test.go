@@ -23,7 +23,10 @@ const probeName = "shim: test probe"
 func init() {
 	switch {
 	case isStage(os.Args):
-		os.Exit(stageMain(os.Args, os.Environ()))
+		// Off the main thread, which keeps the parent-death signal that the start armed: the hardest case.
+		status := make(chan int)
+		go func() { status <- stageMain(os.Args, os.Environ()) }()
+		os.Exit(<-status)
 	case len(os.Args) > 1 && os.Args[0] == probeName:
 		os.Exit(probe(os.Args[1], os.Args[2:]))
 	}
