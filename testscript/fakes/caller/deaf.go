@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"strconv"
 
 	"golang.org/x/sys/unix"
 )
@@ -30,5 +31,25 @@ func deaf(args []string) error {
 	fmt.Println("ready:", os.Getpid(), err)
 	for {
 		unix.Select(0, nil, nil, nil, nil)
+	}
+}
+
+func fill(args []string) error {
+	fd, err := strconv.Atoi(args[0])
+	if err != nil {
+		return err
+	}
+	for chunk := make([]byte, 4096); ; {
+		ready := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLOUT}}
+		if _, err := unix.Poll(ready, 0); err != nil || ready[0].Revents&unix.POLLOUT == 0 {
+			return err
+		}
+		if err := unix.SetNonblock(fd, true); err != nil {
+			return err
+		}
+		unix.Write(fd, chunk) // as much as there is room for
+		if err := unix.SetNonblock(fd, false); err != nil {
+			return err
+		}
 	}
 }

@@ -2,6 +2,7 @@
 //
 //	caller storm N SIGNAL -- PROGRAM ARG…  starts the program N times, each with a signal at another moment
 //	caller deaf SOCKET                     listens there, with a full queue, and never accepts
+//	caller fill FD                         writes into the pipe or socket until it is full
 package main
 
 import (
@@ -11,7 +12,7 @@ import (
 )
 
 func main() {
-	commands := map[string]func(args []string) error{"storm": storm, "deaf": deaf}
+	commands := map[string]func(args []string) error{"storm": storm, "deaf": deaf, "fill": fill}
 	if err := run(commands, os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "caller: error:", err)
 		os.Exit(99)
