@@ -248,7 +248,7 @@ func (h *Host) planSandbox(p *plan, t Template) error {
 		if h.Places.Data == "" {
 			return &Refusal{SandboxUnavailable, "no home folder for Claude Code's configuration: set HOME or XDG_DATA_HOME"}
 		}
-		p.config = filepath.Join(h.Places.Data, "claude")
+		p.config = h.Places.claudeConfig()
 	}
 	return nil
 }
@@ -274,14 +274,16 @@ func (h *Host) planEnv(p *plan, t Template) error {
 	if p.temp != "" {
 		own = append(own, "TMPDIR="+p.temp, "CLAUDE_CODE_TMPDIR="+p.temp)
 	}
+	fromTemplate := t.Env
 	if p.config != "" {
 		own = append(own, "CLAUDE_CONFIG_DIR="+p.config)
+		fromTemplate = claudeEnv(os.Geteuid() == 0)
 	}
 	if p.credential != CredentialNone {
 		own = append(own, shim.EnvTokenFD+"="+strconv.Itoa(shim.TokenFD))
 	}
 	env, warnings, err := buildEnv(envSpec{
-		Base: h.Base, Template: t.Env, Request: p.Env, Passthrough: t.EnvPassthrough,
+		Base: h.Base, Template: fromTemplate, Request: p.Env, Passthrough: t.EnvPassthrough,
 		ModelKey: p.ModelKey, Own: own, Credential: p.credential,
 	})
 	h.warnAll(warnings)

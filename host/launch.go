@@ -96,6 +96,12 @@ func (h *Host) makeSandbox(r *running, profile string) error {
 	if err := r.profile.Prepare(); err != nil {
 		return err
 	}
+	// Also for a template of the settings that names this folder, to have another network say.
+	if config := h.Places.claudeConfig(); lookup(r.env, "CLAUDE_CONFIG_DIR") == config {
+		if err := welcomeClaude(config); err != nil {
+			h.Warn(err.Error())
+		}
+	}
 	if _, err := h.Places.stateDir("profiles"); err != nil {
 		return err
 	}
