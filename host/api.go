@@ -57,16 +57,21 @@ type wireError struct {
 	Message string `json:"message"`
 }
 
-// fail answers with an error.
-func fail(w http.ResponseWriter, err error) {
+// asRefusal gives an error the code that its answer and its audit row carry.
+func asRefusal(err error) *Refusal {
 	var refusal *Refusal
 	switch {
 	case errors.As(err, &refusal):
+		return refusal
 	case errors.Is(err, errBodyTooLarge):
-		refusal = &Refusal{codeTooLarge, err.Error()}
-	default:
-		refusal = &Refusal{InvalidSpec, err.Error()}
+		return &Refusal{codeTooLarge, err.Error()}
 	}
+	return &Refusal{InvalidSpec, err.Error()}
+}
+
+// fail answers with an error.
+func fail(w http.ResponseWriter, err error) {
+	refusal := asRefusal(err)
 	if refusal.Code == codeTooLarge {
 		w.Header().Set("Connection", "close") // the rest of the body is not wanted
 	}

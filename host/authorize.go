@@ -88,6 +88,9 @@ func (r *Request) check() error {
 	if other := r.Kind == KindPi || r.Kind == KindCodex || r.Kind == KindChat; !r.Token.Empty() && (!r.Sandbox || r.Remote || other) {
 		return invalid("%s", needsClaude)
 	}
+	if err := credential.Check(r.Token.Reveal()); err != nil && !r.Token.Empty() {
+		return invalid("claude_token: %v", err)
+	}
 	switch r.Kind {
 	case KindRun, KindPty, KindClaude, KindPi, KindCodex:
 	case KindChat:

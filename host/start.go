@@ -25,10 +25,7 @@ func (s *Server) launch(r *Request) (*session, error) {
 
 // refuse notes a launch that came to nothing before anything was made for it.
 func (s *Server) refuse(r *Request, err error) {
-	var refusal *Refusal
-	if !errors.As(err, &refusal) {
-		err = &Refusal{InvalidSpec, err.Error()}
-	}
+	err = asRefusal(err)
 	s.host.auditLaunch(&plan{Request: r, credential: CredentialNone}, err)
 	s.tell(r, err)
 }
