@@ -43,6 +43,11 @@ real-client:
 fuzz:
 	CGO_ENABLED=1 sh testscript/fuzz.sh $(FUZZTIME)
 
+# Measurements beside tini, bwrap and nginx: one to three minutes, best on a machine that does nothing else.
+bench: build
+	$(GO) build $(FLAGS) -o bin/ ./testscript/bench
+	sh testscript/bench.sh bin
+
 cross:
 	for os in linux darwin; do for arch in amd64 arm64; do \
 		GOOS=$$os GOARCH=$$arch $(GO) build $(FLAGS) -o bin/$$os-$$arch/ ./cmd/host ./cmd/shim || exit 1; \
