@@ -130,19 +130,8 @@ func sayHello(path, session string, secret []byte) error {
 	if err := connectWithin(fd, path, DialSeconds*time.Second); err != nil {
 		return fmt.Errorf("bridge %q: %w", path, err)
 	}
-	line := append(make([]byte, 0, 512), `{"type":"Hello","kind":"project_session","name":"`...)
-	line = append(append(line, session...), `","token":"`...)
-	line = append(append(line, secret...), "\"}\n"...)
-	defer clear(line)
-	for rest := line; len(rest) > 0; {
-		if err := limitWait(fd, unix.SO_SNDTIMEO, time.Until(deadline)); err != nil {
-			return err
-		}
-		n, err := unix.Write(fd, rest)
-		if err != nil && err != unix.EINTR {
-			return fmt.Errorf("bridge %q: %w", path, slow(err))
-		}
-		rest = rest[max(n, 0):]
+	if err := writeWithin(fd, helloLine(session, secret), deadline); err != nil {
+		return fmt.Errorf("bridge %q: %w", path, err)
 	}
 	answer, err := readLine(fd, deadline)
 	if err != nil {
@@ -150,6 +139,31 @@ func sayHello(path, session string, secret []byte) error {
 	}
 	if err := checkAnswer(answer, session); err != nil {
 		return fmt.Errorf("bridge %q: %w", path, err)
+	}
+	return nil
+}
+
+// helloLine is what the shim says. Its length is not a constant, so that it stands on the heap: a stack that
+// grows leaves its old copy behind, which nobody wipes (S21).
+func helloLine(session string, secret []byte) []byte {
+	const begin, middle, end = `{"type":"Hello","kind":"project_session","name":"`, `","token":"`, "\"}\n"
+	line := make([]byte, 0, len(begin)+len(session)+len(middle)+len(secret)+len(end))
+	line = append(append(append(line, begin...), session...), middle...)
+	return append(append(line, secret...), end...)
+}
+
+// writeWithin writes line and wipes it.
+func writeWithin(fd int, line []byte, deadline time.Time) error {
+	defer clear(line)
+	for rest := line; len(rest) > 0; {
+		if err := limitWait(fd, unix.SO_SNDTIMEO, time.Until(deadline)); err != nil {
+			return err
+		}
+		n, err := unix.Write(fd, rest)
+		if err != nil && err != unix.EINTR {
+			return slow(err)
+		}
+		rest = rest[max(n, 0):]
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// deaf listens where nobody will ever answer.
 func deaf(args []string) error {
 	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM, 0)
 	if err != nil {
@@ -34,6 +35,7 @@ func deaf(args []string) error {
 	}
 }
 
+// fill leaves no room for another event, and the descriptor blocking as it was.
 func fill(args []string) error {
 	fd, err := strconv.Atoi(args[0])
 	if err != nil {

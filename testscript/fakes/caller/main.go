@@ -3,6 +3,7 @@
 //	caller storm N SIGNAL -- PROGRAM ARG…  starts the program N times, each with a signal at another moment
 //	caller deaf SOCKET                     listens there, with a full queue, and never accepts
 //	caller fill FD                         writes into the pipe or socket until it is full
+//	caller memory PID FILE                 says whether the process holds the file's content in its memory
 package main
 
 import (
@@ -12,7 +13,7 @@ import (
 )
 
 func main() {
-	commands := map[string]func(args []string) error{"storm": storm, "deaf": deaf, "fill": fill}
+	commands := map[string]func(args []string) error{"storm": storm, "deaf": deaf, "fill": fill, "memory": memory}
 	if err := run(commands, os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "caller: error:", err)
 		os.Exit(99)
