@@ -122,6 +122,15 @@ func arrived(r *http.Request) {
 	}
 }
 
+// resetOnClose makes the end of a request's connection a reset.
+func resetOnClose(r *http.Request) {
+	if c, ok := r.Context().Value(connKey{}).(*conn); ok {
+		if tcp, ok := c.Conn.(*net.TCPConn); ok {
+			tcp.SetLinger(0)
+		}
+	}
+}
+
 // Write passes a handler's answer on, and replaces one that net/http gives without a handler: those it writes
 // in one piece.
 func (c *conn) Write(b []byte) (int, error) {

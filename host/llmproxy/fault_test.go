@@ -39,6 +39,18 @@ func TestP10UpstreamBreaksOff(t *testing.T) {
 	}
 }
 
+func TestP10BreaksOffForOldClients(t *testing.T) {
+	up := listenLoopback(t)
+	go answerWire(up, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n")
+	r := rigAt(t, up)
+	c := r.dial()
+	c.send("GET /sandbox/x HTTP/1.0\r\nHost: localhost\r\n%s\r\n\r\n", r.bearer())
+	if wire, err := io.ReadAll(c.r); err == nil {
+		t.Errorf("a clean end after %q", wire)
+	}
+	r.wantLine(1, map[string]any{"status": 200, "outcome": "aborted"})
+}
+
 func TestP10UpstreamGone(t *testing.T) {
 	closed := listenLoopback(t)
 	closed.Close()

@@ -215,9 +215,13 @@ func (x *exchange) trailer(trailer http.Header) {
 	}
 }
 
-// abort breaks the client's connection off, so that a body cut short cannot be taken for a whole one.
+// abort breaks the client's connection off, so that a body cut short cannot be taken for a whole one. Before
+// HTTP/1.1 a body without a length ends with the connection: only a reset tells.
 func (x *exchange) abort() {
 	x.broken = true
+	if !x.r.ProtoAtLeast(1, 1) {
+		resetOnClose(x.r)
+	}
 	panic(http.ErrAbortHandler)
 }
 

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log"
 	"log/slog"
 	"net"
 	"net/http"
@@ -302,3 +303,5 @@ func mustURL(s string) *url.URL {
 	}
 	return u
 }
+
+func slogErrors() *log.Logger { return log.New(io.Discard, "", 0) }

@@ -1,0 +1,111 @@
+package llmproxy
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+const fuzzPairing = "PAIRINGpairing_0123456789-abcdefghijklmnopq"
+
+// parseHeader makes a header as net/http would, of lines "name: value".
+func parseHeader(text string) http.Header {
+	h := http.Header{}
+	for line := range strings.SplitSeq(text, "\n") {
+		if name, value, ok := strings.Cut(line, ":"); ok && name != "" {
+			h.Add(strings.TrimSpace(name), strings.TrimSpace(value))
+		}
+	}
+	return h
+}
+
+// FuzzHeader: no credential and no pairing of the client's ever goes upstream, the proxy's credential always
+// does, and nothing that a Connection header says changes that.
+func FuzzHeader(f *testing.F) {
+	f.Add("Authorization: Bearer "+fuzzPairing+"\nConnection: authorization, anthropic-beta", realToken)
+	f.Add("x-api-key: k\nCookie: a\nAPI-KEY: k\nX-Llm-Token: k\nproxy-authorization: k", "sk-ant-api03-x")
+	f.Add("X-A: "+fuzzPairing+"\nanthropic-beta: a\nanthropic-beta: oauth-2025-04-20", realToken)
+	f.Add("Connection: x-b\nConnection: , ,close\nX-B: 1\nTE: trailers\nX-"+fuzzPairing+": 1", "t")
+	f.Fuzz(func(t *testing.T, text, secret string) {
+		in := parseHeader(text)
+		var room [2]string
+		out := requestHeader(in, fuzzPairing, "Bearer "+secret, &room)
+		wantKey, wantBearer := "", "Bearer "+secret
+		if strings.HasPrefix(secret, apiKeyPrefix) {
+			wantKey, wantBearer = secret, ""
+		}
+		if out.Get("X-Api-Key") != wantKey || out.Get("Authorization") != wantBearer || len(out["Authorization"])+len(out["X-Api-Key"]) != 1 {
+			t.Errorf("credential: %q", out)
+		}
+		if wantKey == "" && strings.Count(","+strings.ReplaceAll(out.Get(betaHeader), " ", "")+",", ","+oauthBeta+",") < 1 || len(out[betaHeader]) > 1 && wantKey == "" {
+			t.Errorf("beta: %q", out[betaHeader])
+		}
+		for name, values := range out {
+			if name == "Authorization" || name == "X-Api-Key" {
+				continue
+			}
+			if stripped(name) {
+				t.Errorf("%s goes upstream", name)
+			}
+			if strings.Contains(strings.ToLower(name), strings.ToLower(fuzzPairing)) {
+				t.Errorf("the pairing goes upstream in %q", name)
+			}
+			for _, v := range values {
+				if strings.Contains(v, fuzzPairing) {
+					t.Errorf("the pairing goes upstream in %s", name)
+				}
+			}
+			for _, v := range in["Connection"] {
+				for token := range strings.SplitSeq(v, ",") {
+					named := http.CanonicalHeaderKey(strings.TrimSpace(token))
+					if named == name && name != betaHeader && !(name == "User-Agent" && values == nil) {
+						t.Errorf("%s goes upstream, though Connection names it", name)
+					}
+				}
+			}
+		}
+	})
+}
+
+func FuzzPresented(f *testing.F) {
+	f.Add("Authorization: Bearer " + fuzzPairing)
+	f.Add("Authorization: bearer  x\nX-Api-Key: y\nx-agentdesktop-pairing: z")
+	f.Fuzz(func(t *testing.T, text string) {
+		values := presented(nil, parseHeader(text))
+		if len(values) > maxPresented {
+			t.Errorf("%d values", len(values))
+		}
+		for _, v := range values {
+			if !strings.Contains(text, v) {
+				t.Errorf("%q was not sent", v)
+			}
+		}
+	})
+}
+
+func TestResponseHeader(t *testing.T) {
+	in := parseHeader("Connection: x-named\nX-Named: 1\nX-Kept: a\nX-Kept: b\nTrailer: x\nUpgrade: h2c\nX-Echo: <" + realToken + ">\nX-" + realToken + ": 1")
+	out := http.Header{}
+	responseHeader(out, in, realToken)
+	if len(out) != 1 || fmt.Sprint(out["X-Kept"]) != "[a b]" {
+		t.Errorf("%v", out)
+	}
+}
+
+func TestInTarget(t *testing.T) {
+	for _, c := range []struct {
+		path, query string
+		want        bool
+	}{
+		{"/a", "?b", false}, {"/" + fuzzPairing, "", true}, {"/a", "?x=" + fuzzPairing + "&y", true},
+		{"/%50" + fuzzPairing[1:], "", true}, {"/a", "?%zz%50" + fuzzPairing[1:], true}, {"/" + fuzzPairing[1:], "?" + fuzzPairing[:42], false},
+	} {
+		if got := inTarget(c.path, c.query, fuzzPairing); got != c.want {
+			t.Errorf("%s%s: %v", c.path, c.query, got)
+		}
+	}
+	if inTarget("/", "", "") {
+		t.Error("no pairing stands everywhere")
+	}
+}
