@@ -92,12 +92,14 @@ func (x *bench) nginx() string {
 		x.b.Fatal(err)
 	}
 	x.b.Cleanup(func() { cmd.Process.Signal(syscall.SIGTERM); cmd.Wait() })
-	for range 200 {
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for range 500 {
 		if c, err := net.Dial("tcp", addr); err == nil {
 			c.Close()
 			return addr
 		}
-		time.Sleep(10 * time.Millisecond)
+		<-tick.C
 	}
 	x.b.Fatal("nginx does not answer")
 	return ""

@@ -86,10 +86,12 @@ func peerUpstream(c net.Conn) {
 		case strings.Contains(target, "/sse/"):
 			n, _ := strconv.Atoi(target[strings.LastIndexByte(target, '/')+1:])
 			io.WriteString(c, peerStream)
+			gap := time.NewTicker(5 * time.Millisecond)
 			for range n {
-				time.Sleep(5 * time.Millisecond)
+				<-gap.C
 				peerEvent(c)
 			}
+			gap.Stop()
 			io.WriteString(c, "0\r\n\r\n")
 		case strings.HasSuffix(target, "/idle"):
 			io.WriteString(c, peerStream)

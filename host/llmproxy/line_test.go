@@ -1,0 +1,93 @@
+package llmproxy
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+func TestP12ClientGoneBeforeTheHeader(t *testing.T) {
+	arrived, gone := make(chan bool), make(chan bool)
+	r := newRig(t, func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+		arrived <- true
+		<-r.Context().Done()
+		gone <- true
+	})
+	for i, request := range []string{"GET /sandbox/x HTTP/1.1\r\n", "POST /sandbox/x HTTP/1.1\r\nContent-Length: 3\r\n"} {
+		c := r.dial()
+		c.send("%sHost: localhost\r\n%s\r\n\r\nabc", request, r.bearer())
+		<-arrived
+		c.Close()
+		<-gone
+		r.wantLine(i+1, map[string]any{"status": 0, "code": "", "outcome": "canceled", "session": r.session.ID, "bytes_out": 0})
+	}
+}
+
+func TestP12ClientGoneInItsBody(t *testing.T) {
+	r := newRig(t, func(w http.ResponseWriter, r *http.Request) { io.Copy(io.Discard, r.Body) })
+	for i, request := range []string{"Content-Length: 1000\r\n\r\nabc", "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n"} {
+		c := r.dial()
+		c.send("POST /sandbox/x HTTP/1.1\r\nHost: localhost\r\n%s\r\n%s", r.bearer(), request)
+		c.Close()
+		r.wantLine(i+1, map[string]any{"status": 0, "outcome": "canceled"})
+	}
+}
+
+func TestP12ClientGoneInTheAnswer(t *testing.T) {
+	gone := make(chan bool)
+	r := newRig(t, func(w http.ResponseWriter, r *http.Request) {
+		for r.Context().Err() == nil {
+			io.WriteString(w, strings.Repeat("x", 1000))
+			w.(http.Flusher).Flush()
+		}
+		close(gone)
+	})
+	c := r.dial()
+	c.send("GET /sandbox/x HTTP/1.1\r\nHost: localhost\r\n%s\r\n\r\n", r.bearer())
+	io.ReadFull(c.r, make([]byte, 5000))
+	c.Close()
+	<-gone
+	r.wantLine(1, map[string]any{"status": 200, "outcome": "aborted"})
+}
+
+func TestP12MalformedBody(t *testing.T) {
+	r := newRig(t, func(w http.ResponseWriter, r *http.Request) { io.Copy(io.Discard, r.Body) })
+	c := r.dial()
+	c.send("POST /sandbox/x HTTP/1.1\r\nHost: localhost\r\n%s\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\nzz\r\nx", r.bearer())
+	resp, body := c.response("POST")
+	if resp.StatusCode != 400 || code(t, resp, body) != "body_invalid" || !resp.Close {
+		t.Errorf("%d %s", resp.StatusCode, body)
+	}
+	r.wantLine(1, map[string]any{"status": 400, "code": "body_invalid", "outcome": "complete"})
+}
+
+func TestP12Panic(t *testing.T) {
+	log := &logBuffer{}
+	r := newRig(t, recordTo(nil))
+	r.log = log
+	func() {
+		defer func() { recover() }()
+		l := &line{method: "GET", path: "/sandbox/" + strings.Repeat("x", 5000)}
+		record(slogTo(log), l, func(int) { panic("a bug") }, 0)
+	}()
+	got := r.line(1)
+	if got["outcome"] != "aborted" || len(got["path"].(string)) > maxLogPath+3 {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestP12ExactShape(t *testing.T) {
+	r := newRig(t, recordTo(make(chan seen, 1)))
+	r.get("POST", "/sandbox/a%20b?secret=1", r.bearer())
+	r.line(1)
+	text := strings.TrimSpace(r.log.String())
+	text = text[strings.Index(text, `"level"`):]
+	want := fmt.Sprintf(`"level":"INFO","msg":"LLM proxy sandbox request","session":%q,"client_id":"claude-code","method":"POST",`+
+		`"path":"/sandbox/a%%20b","status":200,"code":"","bytes_in":0,"bytes_out":2,"duration_ms":`, r.session.ID)
+	if !strings.HasPrefix(text, want) || !strings.HasSuffix(text, `,"outcome":"complete"}`) {
+		t.Errorf("got  %s\nwant %s…", text, want)
+	}
+}
