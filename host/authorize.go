@@ -280,7 +280,7 @@ func (h *Host) planEnv(p *plan, t Template) error {
 	fromTemplate := t.Env
 	if p.config != "" {
 		own = append(own, "CLAUDE_CONFIG_DIR="+p.config)
-		fromTemplate = claudeEnv(os.Geteuid() == 0)
+		fromTemplate = claudeEnv(p.config, os.Geteuid() == 0)
 	}
 	if p.credential != CredentialNone {
 		own = append(own, shim.EnvTokenFD+"="+strconv.Itoa(shim.TokenFD))
@@ -320,7 +320,7 @@ func (h *Host) planProfile(p *plan, t Template, private []string) error {
 	profile, err := sandbox.Build(sandbox.Spec{
 		GOOS: runtime.GOOS, Home: home, WorkDir: p.Directory, TempDir: p.temp,
 		Program: findProgram(p.argv[0], path, p.Directory), Path: path,
-		Read: t.Read, ReadWrite: readWrite, Deny: t.Deny, Private: private,
+		Read: t.Read, ReadIfThere: t.readIfThere, ReadWrite: readWrite, Deny: t.Deny, Private: private,
 		Network: p.network, ModelPort: port,
 	})
 	if err != nil {

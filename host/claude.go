@@ -12,10 +12,16 @@ func (p Places) claudeConfig() string { return filepath.Join(p.Data, "claude") }
 
 // claudeEnv is the environment of the built-in template's sandboxed launches. It is the template's: a launch can
 // say otherwise.
-func claudeEnv(root bool) map[string]string {
+func claudeEnv(config string, root bool) map[string]string {
+	cache := filepath.Join(config, "cache")
 	env := map[string]string{
 		// The program is read-only in there, so an update can only fail, with a complaint on the screen each time.
 		"DISABLE_AUTOUPDATER": "1",
+		// What an agent runs keeps caches in the home folder, which is shut: go build and npm install give up then.
+		// The user's own caches are no place for a session to write, for the user runs what comes out of them.
+		"XDG_CACHE_HOME":   cache,
+		"GOMODCACHE":       filepath.Join(cache, "go-mod"),
+		"npm_config_cache": filepath.Join(cache, "npm"),
 	}
 	if root {
 		// Claude Code refuses to work unasked as root, unless it is told that it is in a sandbox, which it is:

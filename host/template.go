@@ -27,6 +27,8 @@ type Template struct {
 	// ownConfig: Claude Code gets a configuration folder of the host's. Only a template that comes with the
 	// host wants it: one from the settings can set CLAUDE_CONFIG_DIR, or grant ~/.claude, by itself (X05).
 	ownConfig bool
+	// readIfThere are read entries that need not be there, as a template that comes with the host cannot know.
+	readIfThere []string
 }
 
 // Sandboxed says whether the template's launches are sandboxed.
@@ -35,9 +37,19 @@ func (t Template) Sandboxed() bool { return t.Sandbox == nil || *t.Sandbox }
 // builtinTemplates are there without settings (X05).
 func builtinTemplates() []Template {
 	return []Template{
-		{ID: "claude-code", Name: "Claude Code", Command: "claude", ownConfig: true},
-		{ID: "shell", Name: "Shell", Command: loginShell(), Credential: CredentialNone},
+		{ID: "claude-code", Name: "Claude Code", Command: "claude", ownConfig: true, readIfThere: gitConfig()},
+		{ID: "shell", Name: "Shell", Command: loginShell(), Credential: CredentialNone, readIfThere: gitConfig()},
 	}
+}
+
+// gitConfig are the user's own files of git, which stops at one that is there and cannot be read. Its credentials
+// lie beside them, and stay shut.
+func gitConfig() []string {
+	dir := os.Getenv("XDG_CONFIG_HOME")
+	if !filepath.IsAbs(dir) {
+		dir = "~/.config"
+	}
+	return []string{"~/.gitconfig", dir + "/git/config", dir + "/git/ignore", dir + "/git/attributes"}
 }
 
 // loginShell is the user's shell, where the environment names one by its place.

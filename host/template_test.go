@@ -7,6 +7,8 @@ import (
 
 func TestX05Template(t *testing.T) {
 	t.Setenv("SHELL", "/opt/fish")
+	t.Setenv("XDG_CONFIG_HOME", "/etc/xdg")
+	git := []string{"~/.gitconfig", "/etc/xdg/git/config", "/etc/xdg/git/ignore", "/etc/xdg/git/attributes"}
 	plain := &Settings{}
 	mine := &Settings{Templates: []Template{{ID: "mine", Command: "m", Sandbox: &no}, {ID: "claude-code", Command: "other"}}}
 	for _, c := range []struct {
@@ -15,8 +17,8 @@ func TestX05Template(t *testing.T) {
 		want     Template
 		err      string
 	}{
-		{plain, "claude-code", Template{ID: "claude-code", Name: "Claude Code", Command: "claude", ownConfig: true}, ""},
-		{plain, "shell", Template{ID: "shell", Name: "Shell", Command: "/opt/fish", Credential: CredentialNone}, ""},
+		{plain, "claude-code", Template{ID: "claude-code", Name: "Claude Code", Command: "claude", ownConfig: true, readIfThere: git}, ""},
+		{plain, "shell", Template{ID: "shell", Name: "Shell", Command: "/opt/fish", Credential: CredentialNone, readIfThere: git}, ""},
 		{mine, "claude-code", Template{ID: "claude-code", Command: "other"}, ""},
 		{mine, "mine", mine.Templates[0], ""},
 		{plain, "mine", Template{}, `unknown template "mine", known are: claude-code, shell`},

@@ -142,6 +142,28 @@ func TestTemplateEntries(t *testing.T) {
 	}
 }
 
+// Optional entries never refuse: what is missing, no file, or behind a link that the session could turn is left out.
+func TestReadIfThere(t *testing.T) {
+	home := linux.and(disk{
+		"/home/ann/.gitconfig": "link /home/ann/dot/git", "/home/ann/dot": "dir", "/home/ann/dot/git": "file",
+		"/home/ann/folder": "dir", "/home/ann/app/turned": "link /home/ann/dot/git2", "/home/ann/dot/git2": "file",
+	})
+	spec := linuxSpec()
+	spec.ReadIfThere = []string{"~/.gitconfig", "~/none", "~/none/deeper", "~/folder", "~/app/turned", "relative"}
+	got, _ := policy(t, home, spec)
+	for path, want := range map[string]bool{
+		"/home/ann/dot/git": true, "/home/ann/none": false, "/home/ann/folder": false, "/home/ann/dot/git2": false,
+	} {
+		if slices.Contains(got.Read, path) != want {
+			t.Errorf("%s granted: %v, want %v", path, !want, want)
+		}
+	}
+	spec.Deny = []string{"~/dot/git"}
+	if got, _ = policy(t, home, spec); slices.Contains(got.Read, "/home/ann/dot/git") {
+		t.Error("granted, though denied")
+	}
+}
+
 // Links in folders that only root can write are followed, and where something is granted around them they
 // are kept in place: Kubernetes and systemd swap such links under a running session.
 func TestRootsLinks(t *testing.T) {

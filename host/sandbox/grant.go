@@ -25,6 +25,8 @@ type grant struct {
 	kind  kind
 	write bool
 	from  origin
+
+	optional bool // left out where it cannot be placed
 }
 
 // origin groups grants in a profile that people read.
@@ -95,6 +97,12 @@ func (b *builder) templates() error {
 			return fmt.Errorf("read %q: %w", entry, err)
 		}
 		b.add(g)
+	}
+	for _, entry := range b.spec.ReadIfThere {
+		if g, err := b.entry(entry, false); err == nil && g.missing == "" && g.kind == file {
+			g.optional = true
+			b.add(g)
+		}
 	}
 	for _, entry := range b.spec.ReadWrite {
 		g, err := b.entry(entry, true)
@@ -233,20 +241,34 @@ func (b *builder) add(g grant) { b.grants = append(b.grants, g) }
 
 // refuseTurnable refuses a template entry that leads through a link which this very session could turn:
 // it would point it at something else, and the next launch would grant that. The link's whole way counts,
-// for a folder that can be written can be moved.
+// for a folder that can be written can be moved. An optional entry is left out instead.
 func (b *builder) refuseTurnable() error {
+	kept := make([]grant, 0, len(b.grants))
 	for _, g := range b.grants {
-		if g.from != fromTemplate {
-			continue
+		link, in := b.turnable(g)
+		if link != "" && !g.optional {
+			return fmt.Errorf("grant of %q: the session could turn its link %q, which lies in %q: name what the link leads to",
+				g.spelled, link, in)
 		}
-		for _, link := range g.links {
-			for _, w := range b.grants {
-				if w.write && w.kind == folder && below(link, w.real) {
-					return fmt.Errorf("grant of %q: the session could turn its link %q, which lies in %q: name what the link leads to",
-						g.spelled, link, w.real)
-				}
+		if link == "" {
+			kept = append(kept, g)
+		}
+	}
+	b.grants = kept
+	return nil
+}
+
+// turnable is the link on a template entry's way that the session could turn, and the granted folder it lies in.
+func (b *builder) turnable(g grant) (link, in string) {
+	if g.from != fromTemplate {
+		return "", ""
+	}
+	for _, link := range g.links {
+		for _, w := range b.grants {
+			if w.write && w.kind == folder && below(link, w.real) {
+				return link, w.real
 			}
 		}
 	}
-	return nil
+	return "", ""
 }

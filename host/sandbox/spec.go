@@ -21,10 +21,11 @@ type Spec struct {
 	Program string // the target, as found through PATH; empty or missing: the shim will report it
 	Path    string // the target's PATH, in which #!/usr/bin/env looks
 
-	Read      []string // a template's entries: absolute, ~ or ~/…
-	ReadWrite []string
-	Deny      []string
-	Private   []string // token file, state directory, settings: denied whatever is granted (X06, X12)
+	Read        []string // a template's entries: absolute, ~ or ~/…
+	ReadIfThere []string // files; those that are not there, or cannot be placed, are left out
+	ReadWrite   []string
+	Deny        []string
+	Private     []string // token file, state directory, settings: denied whatever is granted (X06, X12)
 
 	Network   string // "", shim.NetworkOpen or shim.NetworkModel; empty is open
 	ModelPort int    // macOS with shim.NetworkModel: the one loopback port that stays open
