@@ -63,13 +63,16 @@ func readDevicePairing(path string) (credential.Secret, error) {
 
 func wellFormed(pairing []byte) bool {
 	for _, c := range pairing {
-		switch {
-		case c >= 'A' && c <= 'Z', c >= 'a' && c <= 'z', c >= '0' && c <= '9', c == '-', c == '_':
-		default:
+		if !pairingChar(c) {
 			return false
 		}
 	}
 	return len(pairing) == pairingLen
+}
+
+// pairingChar says whether c is of the base64url alphabet.
+func pairingChar(c byte) bool {
+	return c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-' || c == '_'
 }
 
 // makeDevicePairing writes a whole file under another name and links it to its own: nobody ever sees half a

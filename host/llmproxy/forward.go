@@ -94,7 +94,7 @@ func (x *exchange) request(header http.Header) {
 		x.out.TransferEncoding = []string{"chunked"}
 		x.out.Trailer = make(http.Header, len(r.Trailer))
 		for name := range r.Trailer {
-			if !stripped(name) {
+			if !stripped(name) && !holds(name, nil, x.pairing) {
 				x.out.Trailer[name] = nil
 			}
 		}
@@ -152,6 +152,9 @@ func (x *exchange) head(resp *http.Response) {
 		}
 	}
 	for name := range resp.Trailer {
+		if hopByHop(name) || holds(name, nil, x.secret) {
+			continue
+		}
 		h["Trailer"] = append(h["Trailer"], name)
 	}
 	if pending(x.r, &x.body) {

@@ -125,10 +125,13 @@ func requestTrailer(out, in http.Header, pairing string) {
 	}
 }
 
+// shortest is the least length of a secret that is looked for: anything shorter stands in header fields by chance.
+const shortest = 16
+
 // holds says whether a header field carries text, in its name or a value. Net/http has changed the case of
 // the name.
 func holds(name string, values []string, text string) bool {
-	if text == "" {
+	if len(text) < shortest {
 		return false
 	}
 	if len(name) >= len(text) && strings.Contains(strings.ToLower(name), strings.ToLower(text)) {

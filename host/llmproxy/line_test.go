@@ -70,12 +70,53 @@ func TestP12Panic(t *testing.T) {
 	r.log = log
 	func() {
 		defer func() { recover() }()
-		l := &line{method: "GET", path: "/sandbox/" + strings.Repeat("x", 5000)}
+		l := &line{method: "GET", path: "/sandbox/" + strings.Repeat("x/", 2500)}
 		record(slogTo(log), l, func(int) { panic("a bug") }, 0)
 	}()
 	got := r.line(1)
 	if got["outcome"] != "aborted" || len(got["path"].(string)) > maxLogPath+3 {
 		t.Errorf("%v", got)
+	}
+}
+
+func TestT08HidePairings(t *testing.T) {
+	const p = fuzzPairing
+	for sent, want := range map[string]string{
+		"/sandbox/v1/messages": "/sandbox/v1/messages",
+		"/" + p:                "/[hidden]",
+		"/a/" + p + "/b":       "/a/[hidden]/b",
+		"/a." + p + p + "~":    "/a.[hidden]~",
+		"/%50" + p[1:]:         "/[hidden]",
+		"/%zz/" + p:            "/%zz/[hidden]",
+		"/" + p[1:]:            "/" + p[1:],
+		"/%50%20" + p[1:]:      "/%50%20" + p[1:],
+		p:                      "[hidden]",
+		"":                     "",
+	} {
+		if got := hidePairings(sent); got != want {
+			t.Errorf("%s: %s, want %s", sent, got, want)
+		}
+	}
+}
+
+// TestT08StrayPairings: a pairing where none belongs reaches no log line, presented or not.
+func TestT08StrayPairings(t *testing.T) {
+	r := newRig(t, recordTo(nil))
+	for _, request := range []string{
+		"GET /sandbox/" + r.pairing, "GET /sandbox/" + r.pairing + "/%zz", r.pairing + " /sandbox/x", r.pairing + " /sandbox/%zz",
+		"GET /sandbox/" + deviceTest, "GET /sandbox/x?" + r.pairing,
+	} {
+		c := r.dial()
+		c.send("%s HTTP/1.1\r\nHost: localhost\r\n\r\n", request)
+		if resp, _ := c.response("GET"); resp.StatusCode/100 != 4 {
+			t.Errorf("%s: %d", request, resp.StatusCode)
+		}
+	}
+	r.line(6)
+	for _, secret := range []string{r.pairing, deviceTest} {
+		if strings.Contains(r.log.String(), secret[:20]) {
+			t.Errorf("the log holds part of a pairing:\n%s", r.log)
+		}
 	}
 }
 

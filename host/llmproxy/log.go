@@ -30,7 +30,6 @@ type line struct {
 	code              string
 	in, out           int64 // bytes of the bodies
 	outcome           string
-	hidden            string // the pairing, should it stand in the path
 }
 
 // record runs serve with l and writes the line when serve is over, whichever way: an early return,
@@ -44,15 +43,11 @@ func record[T any](log *slog.Logger, l *line, serve func(T), with T) {
 }
 
 func write(log *slog.Logger, l *line, took time.Duration) {
-	path := l.path
-	if l.hidden != "" {
-		path = strings.ReplaceAll(unescapeGood(path), l.hidden, "[pairing]")
-	}
 	log.LogAttrs(context.Background(), slog.LevelInfo, logMessage,
 		slog.String("session", l.session),
 		slog.String("client_id", l.clientID),
-		slog.String("method", cut(l.method, maxLogMethod)),
-		slog.String("path", cut(path, maxLogPath)),
+		slog.String("method", cut(hidePairings(l.method), maxLogMethod)),
+		slog.String("path", cut(hidePairings(l.path), maxLogPath)),
 		slog.Int("status", l.status),
 		slog.String("code", l.code),
 		slog.Int64("bytes_in", l.in),
@@ -60,6 +55,36 @@ func write(log *slog.Logger, l *line, took time.Duration) {
 		slog.Int64("duration_ms", took.Milliseconds()),
 		slog.String("outcome", l.outcome),
 	)
+}
+
+// hidePairings replaces whatever could be a pairing: a program that puts its own, or the device pairing, into a
+// path by mistake must not publish it here, even where the request is refused before anybody looked it up.
+// No path of the providers has a run of characters that long.
+func hidePairings(s string) string {
+	if len(s) < pairingLen {
+		return s
+	}
+	decoded, hidden, start := unescapeGood(s), false, 0
+	var out strings.Builder
+	for i := 0; i <= len(decoded); i++ {
+		if i < len(decoded) && pairingChar(decoded[i]) {
+			continue
+		}
+		if i-start >= pairingLen {
+			out.WriteString("[hidden]")
+			hidden = true
+		} else {
+			out.WriteString(decoded[start:i])
+		}
+		if i < len(decoded) {
+			out.WriteByte(decoded[i])
+		}
+		start = i + 1
+	}
+	if !hidden {
+		return s // as sent
+	}
+	return out.String()
 }
 
 func cut(s string, limit int) string {

@@ -42,11 +42,8 @@ func (x *exchange) sandbox() {
 	case !ok, x.only != "" && x.only != session.ID:
 		no = refusePairing
 	}
-	if inTarget(x.path, x.query, pairing) {
-		x.line.hidden = pairing
-		if no == nil {
-			no = refuseStray
-		}
+	if no == nil && inTarget(x.path, x.query, pairing) {
+		no = refuseStray
 	}
 	if no != nil {
 		x.refuse(no)
