@@ -41,17 +41,17 @@ func fill(args []string) error {
 	if err != nil {
 		return err
 	}
-	for chunk := make([]byte, 4096); ; {
-		ready := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLOUT}}
-		if _, err := unix.Poll(ready, 0); err != nil || ready[0].Revents&unix.POLLOUT == 0 {
-			return err
-		}
-		if err := unix.SetNonblock(fd, true); err != nil {
-			return err
-		}
-		unix.Write(fd, chunk) // as much as there is room for
-		if err := unix.SetNonblock(fd, false); err != nil {
-			return err
-		}
+	if err := unix.SetNonblock(fd, true); err != nil {
+		return err
 	}
+	for _, size := range []int{4096, 1} {
+		for chunk := make([]byte, size); err == nil; {
+			_, err = unix.Write(fd, chunk)
+		}
+		if err != unix.EAGAIN {
+			return err
+		}
+		err = nil
+	}
+	return unix.SetNonblock(fd, false)
 }
