@@ -229,8 +229,8 @@ func (h *Host) readToken(p *plan, s *Settings) (err error) {
 		h.warnAll(warnings)
 		return err
 	case p.credential == CredentialPairing:
-		token, err := h.modelCredential(p.TemplateID)
-		token.Wipe()
+		provider, err := h.provider(p.TemplateID)
+		provider.Credential.Wipe()
 		return err
 	}
 	return nil

@@ -29,22 +29,17 @@ type Models struct {
 	close func()
 }
 
-// NewModels makes the model proxy as the settings have it. The credential, the policy and the upstream are read
-// anew whenever they are needed; nothing listens yet.
-func (h *Host) NewModels(log *slog.Logger, device credential.Secret) (*Models, error) {
-	upstream, err := h.upstream()
-	if err != nil {
-		return nil, err
-	}
+// NewModels makes the model proxy. The credential, the policy and the upstream are read anew whenever they are
+// needed (T05); nothing listens yet.
+func (h *Host) NewModels(log *slog.Logger, device credential.Secret) *Models {
 	proxy := llmproxy.New(llmproxy.Config{
-		Upstream:      upstream,
-		Credential:    h.modelCredential,
+		Provider:      h.provider,
 		Policy:        h.policy,
 		DevicePairing: device,
 		Log:           log,
 		Audit:         h.auditPairing,
 	})
-	return &Models{Proxy: proxy, close: func() { proxy.Close() }}, nil
+	return &Models{Proxy: proxy, close: func() { proxy.Close() }}
 }
 
 // Listen opens the shared listener, on a free loopback port where the settings name none.
@@ -63,7 +58,7 @@ func (m *Models) Close() { m.close() }
 
 // proxySettings are the settings of the proxy as they are now; the usual ones if there are none.
 func (h *Host) proxySettings() (*Settings, *ProxySettings, error) {
-	s, _, err := LoadSettings(h.Places.Settings, h.Places.Named)
+	s, err := h.settings.load(h.Places.Settings, h.Places.Named)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -74,31 +69,32 @@ func (h *Host) proxySettings() (*Settings, *ProxySettings, error) {
 	return s, p, nil
 }
 
-// upstream is where model requests go.
-func (h *Host) upstream() (*url.URL, error) {
-	_, p, err := h.proxySettings()
-	if err != nil {
-		return nil, err
-	}
-	return url.Parse(p.Upstream)
-}
-
-// policy is who may have a pairing. Settings that cannot be read allow nobody new.
-func (h *Host) policy() llmproxy.Policy {
-	_, p, err := h.proxySettings()
-	if err != nil {
-		return llmproxy.Policy{Allowed: []string{}}
-	}
-	return llmproxy.Policy{Allowed: p.AllowedClientIDs, Subscription: p.SubscriptionClientIDs,
-		Idle: time.Duration(p.IdleTimeoutSeconds) * time.Second}
-}
-
-// modelCredential reads the credential that a client's requests get (P09); "" is the device route's.
-func (h *Host) modelCredential(clientID string) (credential.Secret, error) {
+// provider is where a client's next request goes, with which credential (P09); "" is the device route's client.
+func (h *Host) provider(clientID string) (llmproxy.Provider, error) {
 	s, p, err := h.proxySettings()
 	if err != nil {
-		return credential.Secret{}, err
+		return llmproxy.Provider{}, err
 	}
+	upstream, err := url.Parse(p.Upstream)
+	if err != nil {
+		return llmproxy.Provider{}, err
+	}
+	token, err := modelCredential(s, p, clientID)
+	return llmproxy.Provider{Upstream: upstream, Credential: token}, err
+}
+
+// policy is who may have a pairing.
+func (h *Host) policy() (llmproxy.Policy, error) {
+	_, p, err := h.proxySettings()
+	if err != nil {
+		return llmproxy.Policy{}, err
+	}
+	return llmproxy.Policy{Allowed: p.AllowedClientIDs, Subscription: p.SubscriptionClientIDs,
+		Idle: time.Duration(p.IdleTimeoutSeconds) * time.Second}, nil
+}
+
+// modelCredential reads the credential that a client's requests get.
+func modelCredential(s *Settings, p *ProxySettings, clientID string) (credential.Secret, error) {
 	key, value := "claude_token_file", s.ClaudeTokenFile
 	if own := p.Clients[clientID].TokenFile; own != "" {
 		key, value = "llm_proxy.clients."+clientID+".token_file", own
@@ -155,11 +151,7 @@ func (h *Host) models() (*Models, error) {
 		if err != nil {
 			return nil, err
 		}
-		m, err := h.NewModels(slog.New(slog.NewJSONHandler(log, nil)), credential.Secret{})
-		if err != nil {
-			log.Close()
-			return nil, err
-		}
+		m := h.NewModels(slog.New(slog.NewJSONHandler(log, nil)), credential.Secret{})
 		m.close = func() { m.Proxy.Close(); log.Close() }
 		h.Models = m
 	}

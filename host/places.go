@@ -121,6 +121,7 @@ type Host struct {
 	Warn   func(string) // a warning for the person, one line; never nil
 	Models *Models      // the model proxy; nil until it is needed
 
+	settings    settingsMemory // of the proxy, which asks at every request
 	modelsOnce  sync.Mutex
 	startShimOn func(*exec.Cmd) error // starts a shim on a thread that stays; nil: the caller's does
 }

@@ -101,10 +101,7 @@ func (s *Server) openModels() error {
 			return err
 		}
 	}
-	models, err := h.NewModels(s.log, device)
-	if err != nil {
-		return err
-	}
+	models := h.NewModels(s.log, device)
 	if settings.LLMProxy != nil {
 		if err := models.Listen(settings.LLMProxy.Listen); err != nil {
 			models.Close()

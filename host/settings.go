@@ -1,6 +1,7 @@
 package host
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"hostshim/host/credential"
 	"hostshim/shim"
@@ -52,14 +54,54 @@ const (
 // LoadSettings reads the settings file (H12). A file that nobody named may be absent: then nothing is set.
 // Errors and warnings name file, line, column and key, never a value.
 func LoadSettings(path string, named bool) (s *Settings, warnings []string, err error) {
-	file, err := credential.ReadFile(path, maxSettings)
-	if errors.Is(err, fs.ErrNotExist) && !named {
+	data, err := readSettings(path, named)
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case data == nil:
 		return &Settings{}, nil, nil
 	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("settings %s: %w", path, err)
+	return parseSettings(path, data)
+}
+
+// readSettings returns nil for a file that may be absent, and is.
+func readSettings(path string, named bool) ([]byte, error) {
+	file, err := credential.ReadFile(path, maxSettings)
+	if errors.Is(err, fs.ErrNotExist) && !named {
+		return nil, nil
 	}
-	return parseSettings(path, file.Data)
+	if err != nil {
+		return nil, fmt.Errorf("settings %s: %w", path, err)
+	}
+	return file.Data, nil
+}
+
+// settingsMemory remembers what the last content of the settings file meant, for whom asks again and again: reading
+// the file and checking who can write it takes 20 µs, understanding it 60 and more. The file is read each time, and
+// its bytes are compared: equal size and times do not prove equal content. What load returns is shared, and not to be
+// changed.
+type settingsMemory struct {
+	mu     sync.Mutex
+	data   []byte
+	parsed *Settings // nil: nothing yet
+}
+
+func (m *settingsMemory) load(path string, named bool) (*Settings, error) {
+	file, err := readSettings(path, named)
+	if err != nil || file == nil {
+		return &Settings{}, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.parsed != nil && bytes.Equal(m.data, file) {
+		return m.parsed, nil
+	}
+	parsed, _, err := parseSettings(path, file)
+	if err != nil {
+		return nil, err
+	}
+	m.data, m.parsed = file, parsed
+	return parsed, nil
 }
 
 // parseSettings reads settings from data; file is for messages only.

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -221,5 +222,40 @@ func TestLoadSettings(t *testing.T) {
 	os.WriteFile(path, []byte(`{"claude_token_file": 1}`), 0o600)
 	if _, _, err := LoadSettings(path, false); err == nil || err.Error() != path+":1:23: key claude_token_file: want a string, not a number" {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestSettingsMemory: what the content means is remembered, never that the file is the same: here it changes without
+// a change of size or times.
+func TestSettingsMemory(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "settings.json")
+	var m settingsMemory
+	then := time.Now().Add(-time.Hour)
+	for _, c := range []struct{ content, want string }{
+		{`{"claude_token_file": "/a"}`, "/a"}, {`{"claude_token_file": "/b"}`, "/b"}, {`{"claude_token_file": "/c",`, ""},
+		{`{"claude_token_file": "/b"}`, "/b"},
+	} {
+		if err := os.WriteFile(path, []byte(c.content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(path, then, then); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			s, err := m.load(path, true)
+			if (err == nil) != (c.want != "") || err == nil && s.ClaudeTokenFile != c.want {
+				t.Errorf("%s: %+v %v", c.content, s, err)
+			}
+		}
+	}
+	if first, _ := m.load(path, true); first == nil || first != m.parsed {
+		t.Error("read anew, and understood anew")
+	}
+	os.Remove(path)
+	if _, err := m.load(path, true); err == nil {
+		t.Error("a file that was named is gone, and nobody minds")
+	}
+	if s, err := m.load(path, false); err != nil || s.ClaudeTokenFile != "" {
+		t.Errorf("absent: %+v %v", s, err)
 	}
 }

@@ -2,6 +2,7 @@ package llmproxy
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -95,7 +96,7 @@ func TestP01Refusals(t *testing.T) {
 }
 
 func TestP01NotListening(t *testing.T) {
-	p := New(Config{Upstream: mustURL("http://127.0.0.1:1")})
+	p := New(Config{})
 	defer p.Close()
 	w := httptest.NewRecorder()
 	p.Handler().ServeHTTP(w, httptest.NewRequest("POST", sessionsPath, strings.NewReader(`{"clientId":"a"}`)))
@@ -115,7 +116,18 @@ func TestP05NarrowedWhileRunning(t *testing.T) {
 	if resp, _ := r.get("GET", "/sandbox/x", r.bearer()); resp.StatusCode != 200 {
 		t.Errorf("after a subscription: %d", resp.StatusCode)
 	}
-	r.set(func() { r.policy = Policy{Allowed: []string{"other"}} })
+	// Nor does a policy that cannot be had: it only makes no new one.
+	r.set(func() {
+		r.policy, r.unsure = Policy{Allowed: []string{"other"}}, errors.New("settings f:1:1: not JSON")
+	})
+	r.proxy.sweep()
+	if resp, _ := r.get("GET", "/sandbox/x", r.bearer()); resp.StatusCode != 200 {
+		t.Errorf("without a policy: %d", resp.StatusCode)
+	}
+	if status, body, _ := r.api("POST", sessionsPath, `{"clientId":"other"}`); status != 400 || body != "settings f:1:1: not JSON\n" {
+		t.Errorf("creation without a policy: %d %s", status, body)
+	}
+	r.set(func() { r.unsure = nil })
 	r.proxy.sweep()
 	if resp, _ := r.get("GET", "/sandbox/x", r.bearer()); resp.StatusCode != 403 {
 		t.Errorf("after the list was narrowed: %d", resp.StatusCode)

@@ -50,9 +50,8 @@ func newBench(b *testing.B) *bench {
 	x.direct = x.answer()
 
 	p := New(Config{
-		Upstream: &url.URL{Scheme: "http", Host: x.direct},
-		Credential: func(string) (credential.Secret, error) {
-			return credential.NewSecret([]byte("sk-ant-oat01-bench")), nil
+		Provider: func(string) (Provider, error) {
+			return Provider{&url.URL{Scheme: "http", Host: x.direct}, credential.NewSecret([]byte("sk-ant-oat01-bench"))}, nil
 		},
 		Log: slog.New(slog.NewJSONHandler(io.Discard, nil)),
 	})

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -86,7 +87,10 @@ func TestP10HeaderTimeout(t *testing.T) {
 	over := make(chan bool)
 	r := newRig(t, func(w http.ResponseWriter, r *http.Request) { <-over })
 	defer close(over)
-	r.proxy.upstream.transport.ResponseHeaderTimeout = 20 * time.Millisecond
+	if got := r.proxy.upstream.ResponseHeaderTimeout; got != 600*time.Second {
+		t.Errorf("the answer's header may take %v", got)
+	}
+	r.proxy.upstream.ResponseHeaderTimeout = 20 * time.Millisecond
 	resp, body := r.get("GET", "/sandbox/x", r.bearer())
 	if resp.StatusCode != 504 || code(t, resp, body) != "gateway_timeout" {
 		t.Errorf("%d %s", resp.StatusCode, body)
@@ -114,6 +118,34 @@ func TestP09NoCredential(t *testing.T) {
 	// An unpaired caller learns nothing of it.
 	if resp, body := r.get("GET", "/sandbox/x"); resp.StatusCode != 403 || strings.Contains(body, "token_file") {
 		t.Errorf("unpaired: %d %s", resp.StatusCode, body)
+	}
+}
+
+// TestP09ProviderChanges: another upstream in the settings has the next request, an answer in progress stays whole.
+func TestP09ProviderChanges(t *testing.T) {
+	finish := make(chan bool)
+	old := newRig(t, func(w http.ResponseWriter, r *http.Request) {
+		io.WriteString(w, "one")
+		w.(http.Flusher).Flush()
+		<-finish
+		io.WriteString(w, "two")
+	})
+	got := make(chan seen, 1)
+	next := httptest.NewServer(recordTo(got))
+	defer next.Close()
+	c := old.dial()
+	c.send("GET /sandbox/slow HTTP/1.0\r\nHost: localhost\r\n%s\r\n\r\n", old.bearer())
+	if line, err := c.r.ReadString('e'); err != nil || !strings.HasPrefix(line, "HTTP/1.0 200 ") && !strings.HasPrefix(line, "HTTP/1.1 200 ") {
+		t.Fatalf("%q %v", line, err)
+	}
+	old.set(func() { old.base, old.token = mustURL(next.URL+"/base"), "next-token" })
+	old.get("GET", "/sandbox/x", old.bearer())
+	if s := <-got; s.target != "/base/x" || s.header.Get("Authorization") != "Bearer next-token" {
+		t.Errorf("the new upstream saw %s %v", s.target, s.header)
+	}
+	close(finish)
+	if rest, err := io.ReadAll(c.r); err != nil || !strings.HasSuffix(string(rest), "onetwo") {
+		t.Errorf("the answer in progress: %q %v", rest, err)
 	}
 }
 

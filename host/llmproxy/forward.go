@@ -42,22 +42,21 @@ type exchange struct {
 // forward sends a request that passed every check to the upstream and the answer back (P08–P10). target is
 // the path and query as they go out.
 func (x *exchange) forward(clientID, target string) {
-	up := x.proxy.upstream
-	if !up.locate(&x.target, target) {
-		x.refuse(refusePath)
-		return
-	}
-	secret, err := x.proxy.credential(clientID)
+	provider, err := x.proxy.provider(clientID)
 	if err != nil {
 		x.refuse(&refusal{http.StatusServiceUnavailable, "credential_unavailable", err.Error()})
 		return
 	}
-	bearer := "Bearer " + string(secret.Reveal())
+	bearer := "Bearer " + string(provider.Credential.Reveal())
 	x.secret = bearer[len("Bearer "):]
-	secret.Wipe()
+	provider.Credential.Wipe()
+	if !locate(&x.target, provider.Upstream, target) {
+		x.refuse(refusePath)
+		return
+	}
 	defer x.finish()
 	x.request(requestHeader(x.r.Header, x.pairing, bearer, &x.added))
-	resp, err := up.transport.RoundTrip(x.out)
+	resp, err := x.proxy.upstream.RoundTrip(x.out)
 	if err != nil {
 		x.failed(err)
 		return

@@ -110,8 +110,7 @@ func FuzzPath(f *testing.F) {
 			t.Errorf("%q passed", path)
 		}
 		var out url.URL
-		up := &upstream{base: &url.URL{Scheme: "http", Host: "h"}}
-		if up.locate(&out, target) && out.RequestURI() != target {
+		if locate(&out, &url.URL{Scheme: "http", Host: "h"}, target) && out.RequestURI() != target {
 			t.Errorf("%q goes out as %q", target, out.RequestURI())
 		}
 	})

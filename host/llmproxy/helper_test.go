@@ -93,9 +93,11 @@ type rig struct {
 	upstream *httptest.Server
 
 	mu     sync.Mutex
-	token  string // what the credential function gives, or its error
+	base   *url.URL // what the provider function gives, or its error
+	token  string
 	err    error
 	policy Policy
+	unsure error // why there is no policy
 	asked  []string
 	events []Event
 
@@ -118,10 +120,10 @@ func newRig(t *testing.T, upstream http.HandlerFunc) *rig {
 
 func (r *rig) start(base *url.URL) {
 	t := r.t
+	r.base = base
 	r.proxy = newProxy(Config{
-		Upstream:      base,
-		Credential:    r.credential,
-		Policy:        func() Policy { r.mu.Lock(); defer r.mu.Unlock(); return r.policy },
+		Provider:      r.provider,
+		Policy:        func() (Policy, error) { r.mu.Lock(); defer r.mu.Unlock(); return r.policy, r.unsure },
 		DevicePairing: credential.NewSecret([]byte(deviceTest)),
 		Log:           slog.New(slog.NewJSONHandler(r.log, nil)),
 		Audit:         func(e Event) { r.mu.Lock(); defer r.mu.Unlock(); r.events = append(r.events, e) },
@@ -157,14 +159,11 @@ func listenLoopback(t *testing.T) net.Listener {
 	return l
 }
 
-func (r *rig) credential(clientID string) (credential.Secret, error) {
+func (r *rig) provider(clientID string) (Provider, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.asked = append(r.asked, clientID)
-	if r.err != nil {
-		return credential.Secret{}, r.err
-	}
-	return credential.NewSecret([]byte(r.token)), nil
+	return Provider{r.base, credential.NewSecret([]byte(r.token))}, r.err
 }
 
 func (r *rig) set(f func()) {

@@ -25,12 +25,18 @@ const (
 
 // Config is what a Proxy is made of.
 type Config struct {
-	Upstream      *url.URL
-	Credential    func(clientID string) (credential.Secret, error) // asked for each request (P09); "" is the device route. The proxy wipes what it gets.
-	Policy        func() Policy                                    // asked at each creation and sweep; nil allows all
-	DevicePairing credential.Secret                                // empty closes the device route
-	Log           *slog.Logger                                     // nil drops everything
-	Audit         func(Event)                                      // told of every pairing made, refused or ended; may be nil
+	Provider      func(clientID string) (Provider, error) // asked for each request that passed every check (P09); "" is the device route
+	Policy        func() (Policy, error)                  // asked at each creation and sweep; nil allows all
+	DevicePairing credential.Secret                       // empty closes the device route
+	Log           *slog.Logger                            // nil drops everything
+	Audit         func(Event)                             // told of every pairing made, refused or ended; may be nil
+}
+
+// Provider is where a request goes and the credential that it gets there. They come together, from one reading of
+// the settings: a change between two readings would send one provider's credential to another.
+type Provider struct {
+	Upstream   *url.URL
+	Credential credential.Secret // the proxy wipes it
 }
 
 // Event is something that happened to a pairing.
@@ -52,7 +58,7 @@ type Proxy struct {
 	config   Config
 	log      *slog.Logger
 	device   [sha256.Size]byte // of the device pairing
-	upstream *upstream
+	upstream *http.Transport
 	registry *registry
 	stop     chan struct{} // ends the sweeper
 
@@ -72,7 +78,7 @@ func newProxy(config Config, now clock) *Proxy {
 		config:   config,
 		log:      config.Log,
 		device:   sha256.Sum256(config.DevicePairing.Reveal()),
-		upstream: newUpstream(config.Upstream),
+		upstream: newUpstream(),
 		registry: &registry{now: now},
 		stop:     make(chan struct{}),
 		servers:  map[*http.Server]bool{},
@@ -176,7 +182,7 @@ func (p *Proxy) Close() error {
 	for _, s := range p.end() {
 		err = errors.Join(err, s.Close())
 	}
-	p.upstream.transport.CloseIdleConnections()
+	p.upstream.CloseIdleConnections()
 	return err
 }
 
@@ -186,7 +192,7 @@ func (p *Proxy) Shutdown(ctx context.Context) error {
 	for _, s := range p.end() {
 		err = errors.Join(err, s.Shutdown(ctx))
 	}
-	p.upstream.transport.CloseIdleConnections()
+	p.upstream.CloseIdleConnections()
 	return err
 }
 

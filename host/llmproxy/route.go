@@ -6,8 +6,6 @@ import (
 	"errors"
 	"net/http"
 	"strings"
-
-	"hostshim/host/credential"
 )
 
 // front is one listener's face: only is "" on the shared listener, else the session that it serves.
@@ -83,15 +81,15 @@ func (p *Proxy) isDevice(values []string) bool {
 	return subtle.ConstantTimeCompare(digest[:], p.device[:]) == 1
 }
 
-func (p *Proxy) credential(clientID string) (credential.Secret, error) {
-	if p.config.Credential == nil {
-		return credential.Secret{}, errNoCredential
+func (p *Proxy) provider(clientID string) (Provider, error) {
+	if p.config.Provider == nil {
+		return Provider{}, errNoCredential
 	}
-	secret, err := p.config.Credential(clientID)
-	if err == nil && secret.Empty() {
+	provider, err := p.config.Provider(clientID)
+	if err == nil && provider.Credential.Empty() {
 		err = errNoCredential
 	}
-	return secret, err
+	return provider, err
 }
 
 var errNoCredential = errors.New("claude_token_file is not set")

@@ -35,7 +35,7 @@ func newTLSRig(t *testing.T, http2 bool, upstream http.HandlerFunc) *rig {
 func (r *rig) trust() {
 	pool := x509.NewCertPool()
 	pool.AddCert(r.upstream.Certificate())
-	r.proxy.upstream.transport.TLSClientConfig = &tls.Config{RootCAs: pool}
+	r.proxy.upstream.TLSClientConfig = &tls.Config{RootCAs: pool}
 }
 
 func TestUpstreamOverTLS(t *testing.T) {

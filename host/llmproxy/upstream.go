@@ -21,52 +21,42 @@ const (
 	continueTimeout = time.Second // for an upstream that does not know Expect: 100-continue
 )
 
-// upstream is the one pool of connections, and the place that they lead to.
-type upstream struct {
-	base      *url.URL
-	prefix    string // the base's own path, without the last slash
-	transport *http.Transport
-}
-
-func newUpstream(base *url.URL) *upstream {
+// newUpstream makes the one pool of connections, wherever they lead.
+func newUpstream() *http.Transport {
 	dialer := &net.Dialer{Timeout: dialTimeout}
-	return &upstream{
-		base:   base,
-		prefix: strings.TrimSuffix(base.EscapedPath(), "/"),
-		transport: &http.Transport{
-			Proxy: http.ProxyFromEnvironment, // never for a loopback upstream
-			DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
-				c, err := dialer.DialContext(ctx, network, addr)
-				if err != nil {
-					return nil, err
-				}
-				return upstreamConn{c}, nil
-			},
-			TLSHandshakeTimeout:    dialTimeout,
-			ResponseHeaderTimeout:  headerTimeout,
-			ExpectContinueTimeout:  continueTimeout,
-			MaxResponseHeaderBytes: 256 << 10,
-			MaxIdleConnsPerHost:    256, // a pool that is too small opens a connection for each request
-			IdleConnTimeout:        50 * time.Second,
-			ReadBufferSize:         2 << 10, // bodies go around both
-			WriteBufferSize:        1 << 10,
-			DisableCompression:     true, // bytes pass as they are
-			ForceAttemptHTTP2:      true, // which an own DialContext would turn off
-			HTTP2: &http.HTTP2Config{
-				MaxReceiveBufferPerStream: 256 << 10, // what a client that stalls can pile up here
-				SendPingTimeout:           30 * time.Second,
-				PingTimeout:               15 * time.Second,
-			},
+	return &http.Transport{
+		Proxy: http.ProxyFromEnvironment, // never for a loopback upstream
+		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			c, err := dialer.DialContext(ctx, network, addr)
+			if err != nil {
+				return nil, err
+			}
+			return upstreamConn{c}, nil
+		},
+		TLSHandshakeTimeout:    dialTimeout,
+		ResponseHeaderTimeout:  headerTimeout,
+		ExpectContinueTimeout:  continueTimeout,
+		MaxResponseHeaderBytes: 256 << 10,
+		MaxIdleConnsPerHost:    256, // a pool that is too small opens a connection for each request
+		IdleConnTimeout:        50 * time.Second,
+		ReadBufferSize:         2 << 10, // bodies go around both
+		WriteBufferSize:        1 << 10,
+		DisableCompression:     true, // bytes pass as they are
+		ForceAttemptHTTP2:      true, // which an own DialContext would turn off
+		HTTP2: &http.HTTP2Config{
+			MaxReceiveBufferPerStream: 256 << 10, // what a client that stalls can pile up here
+			SendPingTimeout:           30 * time.Second,
+			PingTimeout:               15 * time.Second,
 		},
 	}
 }
 
-// locate fills out with a URL whose request line is target (path and query) byte for byte. Package url would
-// encode some characters anew; its opaque form does not, but makes a full URL of one that starts with two
-// slashes. A path that needs both cannot be sent as it is.
-func (u *upstream) locate(out *url.URL, target string) bool {
-	target = u.prefix + target
-	out.Scheme, out.Host = u.base.Scheme, u.base.Host
+// locate fills out with a URL at base whose request line is target (path and query) byte for byte, behind the
+// path that base has of its own. Package url would encode some characters anew; its opaque form does not, but makes a
+// full URL of one that starts with two slashes. A path that needs both cannot be sent as it is.
+func locate(out, base *url.URL, target string) bool {
+	target = strings.TrimSuffix(base.EscapedPath(), "/") + target
+	out.Scheme, out.Host = base.Scheme, base.Host
 	if !strings.HasPrefix(target, "//") {
 		out.Opaque = target
 		return true
