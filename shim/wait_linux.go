@@ -77,17 +77,25 @@ type childInfo struct {
 func (w watch) state() (exited bool, stopped syscall.Signal) {
 	w.reapOrphans()
 	c := peek(unix.P_PID, w.pid, unix.WEXITED|unix.WSTOPPED|unix.WNOWAIT)
-	if c.pid == 0 {
+	switch {
+	case c.pid == 0:
 		return false, 0
-	}
-	if c.code != cldStopped {
+	case c.code == cldTrapped:
+		// The target asked its parent to trace it and waits for a tracer that there is none of. Taken for an end,
+		// that would report one while the target lives: so it gets one.
+		unix.Kill(w.pid, unix.SIGKILL)
+		return false, 0
+	case c.code != cldStopped:
 		return true, 0
 	}
 	peek(unix.P_PID, w.pid, unix.WSTOPPED) // takes the notice, or it would be seen again
 	return false, syscall.Signal(c.status)
 }
 
-const cldStopped = 5 // CLD_STOPPED
+const (
+	cldTrapped = 4 // CLD_TRAPPED
+	cldStopped = 5 // CLD_STOPPED
+)
 
 // reapOrphans takes the status of every child but the target.
 func (w watch) reapOrphans() {
