@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -14,9 +15,10 @@ import (
 var groups map[string]func(args []string) ([]attempt, error)
 
 func init() { // not in the declaration: an attempt of one group runs another program of this one
+	runtime.LockOSThread() // the main thread is the process, to a tracer
 	groups = map[string]func(args []string) ([]attempt, error){
 		"file": fileAttempts, "process": processAttempts, "lower": lowerAttempts, "system": systemAttempts,
-		"one": oneAttempt, "terminal": terminalAttempts, "open": openAttempts, "network": networkAttempts, "serve": serveAttempts,
+		"one": oneAttempt, "terminal": terminalAttempts, "open": openAttempts, "trapped": trappedAttempts, "network": networkAttempts, "serve": serveAttempts,
 	}
 }
 

@@ -6,6 +6,7 @@
 //	attack lower WHO…          to slow it down, and see what everybody may, which no sandbox here stops
 //	attack system DIR          to gain privileges, or reach the kernel's own controls
 //	attack terminal FD…        to type into the terminal on these descriptors
+//	attack trapped             to seem ended: its parent becomes its tracer, and it stops for it
 //	attack open PATH…          to open files, and names in folders: each is a line
 //	attack network DIR [away]  to leave a closed network: the listeners of `attack serve DIR`; away: other machines
 //	attack serve DIR           has listeners of every kind, and says what reaches them; which ports, a file in DIR says
