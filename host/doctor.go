@@ -62,6 +62,7 @@ func (h *Host) Doctor(inside []string) ([]Check, error) {
 	if d.shim() && d.sandbox() {
 		d.handOff(inside)
 		d.claude()
+		d.broker(inside)
 	}
 	return d.checks, nil
 }

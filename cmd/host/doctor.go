@@ -6,10 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
+	"net/http"
+	"net/url"
 	"os"
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -60,7 +64,9 @@ func doctor(args []string) int {
 
 // doctorInside says what a target finds: see host.Inside.
 func doctorInside(args []string) int {
-	if len(args) != 1 {
+	if len(args) == 2 && args[0] == "model" {
+		return doctorInsideModel(args[1])
+	} else if len(args) != 1 {
 		return shim.ExitUsage
 	}
 	found := host.Inside{Variable: os.Getenv(shim.EnvTokenFD), Table: descriptors(), Kind: "other"}
@@ -114,4 +120,52 @@ func words(err error) string {
 		return errno.Error()
 	}
 	return err.Error()
+}
+
+// doctorInsideModel says what a brokered target finds: see host.InsideModel. Past is an address that only an open
+// network reaches.
+func doctorInsideModel(past string) int {
+	pairing, err := os.ReadFile("/dev/fd/" + strconv.Itoa(shim.TokenFD))
+	if err != nil {
+		return 1
+	}
+	found := host.InsideModel{Sum: fmt.Sprintf("%x", sha256.Sum256(pairing))}
+	found.Answer = askModel(os.Getenv("ANTHROPIC_BASE_URL")+"/v1/messages", string(pairing))
+	if found.Other = "it answers"; !answers(past) {
+		found.Other = "refused"
+	}
+	json.NewEncoder(os.Stdout).Encode(found)
+	return 0
+}
+
+// answers says whether anything listens at the address of url.
+func answers(address string) bool {
+	u, err := url.Parse(address)
+	if err != nil {
+		return false
+	}
+	conn, err := net.DialTimeout("tcp", u.Host, 5*time.Second)
+	if err != nil {
+		return false
+	}
+	conn.Close()
+	return true
+}
+
+// askModel is the answer to one request, "" for none.
+func askModel(address, bearer string) string {
+	r, err := http.NewRequest(http.MethodPost, address, strings.NewReader("{}"))
+	if err != nil {
+		return ""
+	}
+	r.Header.Set("Authorization", "Bearer "+bearer)
+	// No proxy of the environment's: what is tried is this machine alone.
+	client := http.Client{Transport: &http.Transport{}, Timeout: 10 * time.Second}
+	res, err := client.Do(r)
+	if err != nil {
+		return ""
+	}
+	defer res.Body.Close()
+	text, _ := io.ReadAll(io.LimitReader(res.Body, 4<<10))
+	return string(text)
 }
