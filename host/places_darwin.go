@@ -1,7 +1,9 @@
 package host
 
 import (
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -18,3 +20,12 @@ func endWithHost(*syscall.SysProcAttr) {}
 
 // HideMemory keeps debuggers from the host's memory (T08).
 func HideMemory() { unix.PtraceDenyAttach() }
+
+// userTempDir is the folder that the system's own libraries use for temporary files, whatever TMPDIR says.
+func userTempDir() string {
+	out, err := exec.Command("/usr/bin/getconf", "DARWIN_USER_TEMP_DIR").Output()
+	if dir := strings.TrimSpace(string(out)); err == nil && filepath.IsAbs(dir) {
+		return filepath.Clean(dir)
+	}
+	return ""
+}

@@ -18,3 +18,6 @@ func endWithHost(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGTERM }
 // HideMemory leaves no core of the host and closes its memory and /proc entries to other programs of the user
 // (T08). What the host starts is not touched: execve makes a process dumpable again.
 func HideMemory() { unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) }
+
+// userTempDir: on Linux the session's temporary folder is all there is.
+func userTempDir() string { return "" }
