@@ -230,4 +230,3 @@ func (h *Host) readToken(p *plan, s *Settings) (err error) {
 	}
 	return nil
 }
-
