@@ -216,7 +216,7 @@ func (r *running) awaitStart(within time.Duration) (pid int, err error) {
 			case !ok:
 				return 0, &Refusal{SpawnFailed, "the shim ended before its target had started"}
 			case e.Event == shim.EventStarted:
-				r.record.runs(r.cmd.Process.Pid, e.Pid)
+				r.record.runs(r.cmd.Process.Pid, e.Pid, r.pairingID)
 				return e.Pid, r.serveOwnNetwork()
 			case e.Event == shim.EventSpawnFailed:
 				return 0, &Refusal{SpawnFailed, fmt.Sprintf("%q: %v", r.argv[0], syscall.Errno(e.Errno))}

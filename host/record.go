@@ -22,7 +22,6 @@ type record struct {
 	Directory  string `json:"directory"`
 	Sandbox    bool   `json:"sandbox"`
 	Credential string `json:"credential"`
-	PairingID  string `json:"pairing_id,omitempty"`
 	Temp       string `json:"temp,omitempty"`
 	Profile    string `json:"profile,omitempty"`
 
@@ -60,19 +59,21 @@ func (h *Host) claim(p *plan, profile string) (*record, error) {
 	return r, nil
 }
 
-// leftovers is the record's second line: what may still run when the host was killed.
+// leftovers is the record's second line: what is known only once the session has started, and may still run when
+// the host was killed.
 type leftovers struct {
+	PairingID   string `json:"pairing_id,omitempty"`
 	Shim        int    `json:"shim_pid"`
 	ShimStart   string `json:"shim_start"`
 	Target      int    `json:"target_pid"`
 	TargetStart string `json:"target_start"`
 }
 
-// runs notes the processes of a session that has started. A number alone could be another's later.
-func (r *record) runs(shim, target int) {
+// runs notes the processes of a session that has started, and its pairing. A number alone could be another's later.
+func (r *record) runs(shim, target int, pairingID string) {
 	s, err1 := processOf(shim)
 	t, err2 := processOf(target)
-	if text, err := json.Marshal(leftovers{shim, s.start, target, t.start}); errors.Join(err, err1, err2) == nil {
+	if text, err := json.Marshal(leftovers{pairingID, shim, s.start, target, t.start}); errors.Join(err, err1, err2) == nil {
 		r.file.Write(append(text, '\n'))
 	}
 }
@@ -161,7 +162,7 @@ func (h *Host) bury(f *os.File) bool {
 		removeTree(r.Temp)
 	}
 	h.audit(Row{Event: "session_end", Outcome: "error", SessionID: r.SessionID, Kind: r.Kind, TemplateID: r.TemplateID,
-		Directory: r.Directory, Sandbox: r.Sandbox, Credential: r.Credential, PairingID: r.PairingID,
+		Directory: r.Directory, Sandbox: r.Sandbox, Credential: r.Credential, PairingID: left.PairingID,
 		Error: "its host was killed"})
 	return true
 }
@@ -174,19 +175,17 @@ func removeTree(dir string) error {
 	if err := os.RemoveAll(dir); err == nil {
 		return nil
 	}
+	if err := os.Chmod(dir, 0o700); err != nil { // the folder above is not the session's: this is no link
+		return err
+	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return err
 	}
 	defer root.Close()
 	fs.WalkDir(root.FS(), ".", func(path string, d fs.DirEntry, err error) error {
-		if err != nil && d != nil && d.IsDir() && root.Chmod(path, 0o700) == nil {
-			return fs.WalkDir(root.FS(), path, func(path string, d fs.DirEntry, err error) error {
-				if d != nil && d.IsDir() {
-					root.Chmod(path, 0o700)
-				}
-				return nil
-			})
+		if d != nil && d.IsDir() {
+			root.Chmod(path, 0o700) // before the walk reads it
 		}
 		return nil
 	})
