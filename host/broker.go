@@ -48,8 +48,10 @@ func (m *Models) Listen(address string) error {
 	if err != nil {
 		return fmt.Errorf("llm_proxy.listen %q: %w", address, err)
 	}
-	m.base = "http://" + l.Addr().String() + "/sandbox"
-	go m.Proxy.Serve(l)
+	if err := m.Proxy.Start(l); err != nil {
+		return fmt.Errorf("llm_proxy.listen %q: %w", address, err)
+	}
+	m.base = m.Proxy.BaseURL()
 	return nil
 }
 

@@ -92,7 +92,25 @@ func newProxy(config Config, now clock) *Proxy {
 
 // Serve serves both routes on l until l or the proxy is closed.
 func (p *Proxy) Serve(l net.Listener) error {
-	return p.serve(l, "")
+	s, err := p.open(l, "")
+	if err != nil {
+		return err
+	}
+	return p.serve(s, l, "")
+}
+
+// Start does the same in the background. BaseURL is known when it returns.
+func (p *Proxy) Start(l net.Listener) error {
+	s, err := p.open(l, "")
+	if err != nil {
+		return err
+	}
+	go func() {
+		if err := p.serve(s, l, ""); err != nil {
+			p.log.Error("the model proxy's listener failed", "error", err.Error())
+		}
+	}()
+	return nil
 }
 
 // ServeSession serves one session's own listener (B04): /sandbox alone, and that session's pairing alone. The
@@ -101,27 +119,34 @@ func (p *Proxy) ServeSession(l net.Listener, id string) error {
 	if id == "" {
 		return errors.New("a session's listener needs the session's id")
 	}
-	return p.serve(l, id)
+	s, err := p.open(l, id)
+	if err != nil {
+		return err
+	}
+	return p.serve(s, l, id)
 }
 
-func (p *Proxy) serve(l net.Listener, only string) error {
+// open makes the server of a listener, which it closes if there is none to be.
+func (p *Proxy) open(l net.Listener, only string) (*http.Server, error) {
 	if a, ok := l.Addr().(*net.TCPAddr); !ok || !a.IP.IsLoopback() {
 		l.Close()
-		return fmt.Errorf("listen address %q is not loopback", l.Addr())
+		return nil, fmt.Errorf("listen address %q is not loopback", l.Addr())
 	}
 	s := p.server(only)
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	if p.closed {
-		p.mu.Unlock()
 		l.Close()
-		return http.ErrServerClosed
+		return nil, http.ErrServerClosed
 	}
 	p.servers[s] = true
 	if only == "" {
 		p.address = l.Addr()
 	}
-	p.mu.Unlock()
+	return s, nil
+}
 
+func (p *Proxy) serve(s *http.Server, l net.Listener, only string) error {
 	err := s.Serve(&listener{Listener: l, proxy: p, slots: make(chan struct{}, connLimit(only))})
 
 	p.mu.Lock()
