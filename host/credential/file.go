@@ -58,7 +58,7 @@ func ReadFile(path string, limit int) (File, error) {
 		return File{}, err
 	}
 	defer unix.Close(fd)
-	data, err := readAll(fd, limit)
+	data, err := readAll(fd, st.Size, limit)
 	if err != nil {
 		return File{}, err
 	}
@@ -112,9 +112,10 @@ func openRegular(path string) (int, unix.Stat_t, error) {
 	return fd, st, nil
 }
 
-// readAll reads fd to its end. A buffer that proves too small is wiped: it may hold a token.
-func readAll(fd, limit int) ([]byte, error) {
-	buf, n := make([]byte, min(limit, shim.MaxToken)+1), 0
+// readAll reads fd, of which size bytes were seen, to its end. A buffer that proves too small is wiped: it may hold
+// a token.
+func readAll(fd int, size int64, limit int) ([]byte, error) {
+	buf, n := make([]byte, min(limit, max(int(size), 64))+1), 0
 	for {
 		m, err := retry(func() (int, error) { return unix.Read(fd, buf[n:]) })
 		if err != nil {

@@ -32,14 +32,22 @@ func trusted(st *unix.Stat_t, me uint32) bool { return st.Uid == 0 || st.Uid == 
 // the walk stands nobody but me and root can change what a name leads to.
 func walk(path string, me uint32) (st unix.Stat_t, err error) {
 	dir, rest, links := "/", names(path), 0
+	var at unix.Stat_t // of dir, where known
+	known := false
 	for len(rest) > 0 {
 		name := rest[0]
 		rest = rest[1:]
 		if name == ".." {
-			dir = filepath.Dir(dir) // dir has no link in it
+			dir, known = filepath.Dir(dir), false // dir has no link in it
 			continue
 		}
-		shared, err := folder(dir, me)
+		if !known {
+			if err := unix.Lstat(dir, &at); err != nil {
+				return st, err
+			}
+			known = true
+		}
+		shared, err := folder(dir, &at, me)
 		if err != nil {
 			return st, err
 		}
@@ -60,11 +68,11 @@ func walk(path string, me uint32) (st unix.Stat_t, err error) {
 				return st, err
 			}
 			if filepath.IsAbs(target) {
-				dir = "/"
+				dir, known = "/", false
 			}
 			rest = append(names(target), rest...)
 		case unix.S_IFDIR:
-			dir = next
+			dir, at = next, st
 		default:
 			if len(rest) > 0 {
 				return st, unix.ENOTDIR
@@ -76,16 +84,12 @@ func walk(path string, me uint32) (st unix.Stat_t, err error) {
 
 // folder refuses a folder that other users can write. A sticky one like /tmp is shared instead: in it, only
 // the owners of an entry and of the folder can replace the entry.
-func folder(dir string, me uint32) (shared bool, err error) {
-	var st unix.Stat_t
-	if err := unix.Lstat(dir, &st); err != nil {
-		return false, err
-	}
-	reason := writers(&st, me)
+func folder(dir string, st *unix.Stat_t, me uint32) (shared bool, err error) {
+	reason := writers(st, me)
 	if reason == "" {
 		return false, nil
 	}
-	if trusted(&st, me) && st.Mode&unix.S_ISVTX != 0 {
+	if trusted(st, me) && st.Mode&unix.S_ISVTX != 0 {
 		return true, nil
 	}
 	return false, fmt.Errorf("other users can write the folder %s (%s)", dir, reason)
