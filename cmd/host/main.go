@@ -121,7 +121,12 @@ func (f *flags) help() string {
 	}
 	f.VisitAll(func(fl *flag.Flag) {
 		value, text := flag.UnquoteUsage(fl)
-		fmt.Fprintf(&b, "  %-18s  %s\n", strings.TrimSpace("--"+fl.Name+" "+value), strings.TrimPrefix(text, value+" "))
+		dashes := "--"
+		if len(fl.Name) == 1 {
+			dashes = "-"
+		}
+		text = strings.TrimLeft(strings.TrimPrefix(text, value), ": ")
+		fmt.Fprintf(&b, "  %-18s  %s\n", strings.TrimSpace(dashes+fl.Name+" "+value), text)
 	})
 	b.WriteString(f.more)
 	return b.String()

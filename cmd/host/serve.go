@@ -13,7 +13,7 @@ func serve(args []string) int {
 	f := newFlags("serve")
 	var shimPath string
 	var debug bool
-	f.StringVar(&shimPath, "shim", "", "`PATH` of the shim (default beside this program)")
+	f.StringVar(&shimPath, "shim", "", "`PATH` the shim (default: the one beside this program)")
 	f.BoolVar(&debug, "debug", false, "log every line of targets' standard error, not the first 20 only")
 	f.bearerFlag()
 	if code, ok := f.parse(args, 0); !ok {
