@@ -167,7 +167,7 @@ func Main(args, environ []string) int {
 	case o.version:
 		return say(1, "shim "+Version+"\n")
 	}
-	l := &launch{options: o, environ: environ, status: status{fd: -1}}
+	l := &launch{options: o, environ: environ, status: status{fd: -1}, term: terminal{fd: -1}}
 	err = l.run()
 	l.term.takeBack() // whatever the exit (S18)
 	return finish(l, err)

@@ -18,7 +18,6 @@ type terminal struct {
 // becomeLeader makes descriptor 0 the controlling terminal of a session of the shim's own (S13), or finds out
 // how the shim stands to the terminal it was started from.
 func (l *launch) becomeLeader() error {
-	l.term = terminal{fd: -1}
 	if !l.pty {
 		l.term.look()
 		return nil
