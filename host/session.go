@@ -210,19 +210,22 @@ func (s *session) kill() {
 // ended waits for the shim and cleans up after the session. The status is the shim's own, the signal the target's.
 func (s *session) ended() (status, signal int) {
 	r := s.running
+	// The end of the status pipe comes first, and waiting for it costs no thread, as waiting for a process does.
+	for e := range r.events {
+		if e.Event == shim.EventExit {
+			signal = e.Signal
+		}
+	}
 	status, killed := r.wait()
-	signal = int(killed)
+	if killed != 0 {
+		signal = int(killed)
+	}
 	s.mu.Lock()
 	s.gone = true
 	if s.idle != nil {
 		s.idle.Stop()
 	}
 	s.mu.Unlock()
-	for e := range r.events {
-		if e.Event == shim.EventExit {
-			signal = e.Signal
-		}
-	}
 	s.streams.finish()
 	if s.stderr != nil {
 		s.stderr.end()
