@@ -30,7 +30,7 @@ func serve(args []string) int {
 	if debug {
 		level = slog.LevelDebug
 	}
-	log := slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
+	log, flush := host.NewLog(os.Stderr, level)
 	bearer, err := f.bearer()
 	if err != nil {
 		return fail(err)
@@ -43,7 +43,9 @@ func serve(args []string) int {
 	if err != nil {
 		return fail(err)
 	}
-	if err := server.Serve(stop); err != nil {
+	err = server.Serve(stop)
+	flush()
+	if err != nil {
 		return fail(err)
 	}
 	return 0
