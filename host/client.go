@@ -104,15 +104,20 @@ func wordsOf(res *http.Response) error {
 	return fmt.Errorf("the host answered %s: %.200s", res.Status, bytes.TrimSpace(text))
 }
 
+// jsonBody is a request's body, nil for nil.
+func jsonBody(in any) (io.Reader, error) {
+	if in == nil {
+		return nil, nil
+	}
+	text, err := json.Marshal(in)
+	return bytes.NewReader(text), err
+}
+
 // call makes a request with a JSON body, if in is not nil, and reads a JSON answer into out, if out is not nil.
 func (c *Client) call(method, path string, in, out any) error {
-	var body io.Reader
-	if in != nil {
-		text, err := json.Marshal(in)
-		if err != nil {
-			return err
-		}
-		body = bytes.NewReader(text)
+	body, err := jsonBody(in)
+	if err != nil {
+		return err
 	}
 	res, err := c.Do(method, path, body)
 	if err != nil {

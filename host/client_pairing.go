@@ -47,13 +47,9 @@ func (c *Client) RevokePairing(id string) error {
 
 // pairing is a request to the session API, whose errors are plain text (P01).
 func (c *Client) pairing(method, path string, in, out any) error {
-	var body io.Reader
-	if in != nil {
-		text, err := json.Marshal(in)
-		if err != nil {
-			return err
-		}
-		body = bytes.NewReader(text)
+	body, err := jsonBody(in)
+	if err != nil {
+		return err
 	}
 	res, err := c.send(method, path, body)
 	if err != nil {
