@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -38,18 +39,28 @@ func fileAttempts(args []string) ([]attempt, error) {
 	for i, a := range all {
 		all[i].run = func() error {
 			err := a.run()
-			return errors.Join(err, v.restore())
+			v.restore()
+			return err
 		}
 	}
 	return all, nil
 }
 
-func (v *victim) restore() error {
+// restore puts the file back as it was, where an attempt changed it. How that ends is no attempt's success or failure.
+func (v *victim) restore() {
 	if v.text == nil {
-		return nil
+		return
+	}
+	now, err := os.ReadFile(v.path)
+	info, err2 := os.Lstat(v.path)
+	if err == nil && err2 == nil && info.Mode() == v.mode && bytes.Equal(now, v.text) {
+		return
 	}
 	os.Remove(v.path)
-	return os.WriteFile(v.path, v.text, v.mode)
+	if err := os.WriteFile(v.path, v.text, v.mode); err != nil {
+		fmt.Fprintln(os.Stderr, "attack: error: cannot restore:", err)
+		os.Exit(99)
+	}
 }
 
 // in is a name in the attacker's folder.
