@@ -8,7 +8,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -163,6 +165,8 @@ func (h *Host) startShim(r *running, profile string, io stdio) error {
 	if io.pty {
 		args = append(args, "--pty")
 	}
+	env, own := shimEnv(r.env)
+	args = append(args, own...)
 	if profile != "" {
 		args = append(args, "--sandbox-profile", profile)
 	}
@@ -172,7 +176,7 @@ func (h *Host) startShim(r *running, profile string, io stdio) error {
 	}
 	args = append(args, "--status-fd", strconv.Itoa(statusFD), "--")
 	r.cmd = &exec.Cmd{
-		Path: h.Places.Shim, Args: append(args, r.argv...), Env: r.env, Dir: r.Directory,
+		Path: h.Places.Shim, Args: append(args, r.argv...), Env: env, Dir: r.Directory,
 		Stdin: io.in, Stdout: io.out, Stderr: io.err, ExtraFiles: files,
 		SysProcAttr: &syscall.SysProcAttr{Setsid: io.apart && !io.pty},
 	}
@@ -187,6 +191,15 @@ func (h *Host) startShim(r *running, profile string, io stdio) error {
 	}
 	go readEvents(statusR, r.events)
 	return nil
+}
+
+// shimEnv is the environment of the shim, and the flag that keeps from the target what is only the shim's. One
+// processor is enough for a shim, and saves a fifth of the memory that it holds for a whole session.
+func shimEnv(target []string) (env, flag []string) {
+	if slices.ContainsFunc(target, func(kv string) bool { return strings.HasPrefix(kv, shim.EnvMaxProcs+"=") }) {
+		return target, nil // the target's own word, which holds for its shim too
+	}
+	return append(slices.Clip(target), shim.EnvMaxProcs+"=1"), []string{"--own-gomaxprocs"}
 }
 
 // readEvents passes the shim's events on until the shim is gone.

@@ -48,6 +48,7 @@ const (
 	EnvLaunchFD     = "RELAY_LAUNCH_FD"                         // never reaches a target (S08)
 	EnvBridgeSocket = "RELAY_BRIDGE_SOCKET"                     // Unix socket that answers Hello (S10)
 	EnvSessionID    = "RELAY_SESSION_ID"                        // set by the host (E02)
+	EnvMaxProcs     = "GOMAXPROCS"                              // the Go runtime's own: how many threads run at once
 )
 
 // AnthropicCredentials are the variables that Claude Code would use instead of, or beside, the token on

@@ -28,6 +28,7 @@ with its status.
   --pty                  make descriptor 0 the controlling terminal of a new session
   --status-fd N          write status events, one JSON object a line, to this descriptor
                          (default 4, if that is a pipe or socket)
+  --own-gomaxprocs       GOMAXPROCS is set for the shim alone: TARGET does not get it
   --listener-fd N        hand the listener of the sandbox's own network back over this Unix socket;
                          only the host has a use for it
   --help, --version
@@ -44,6 +45,7 @@ type options struct {
 	identity  bool
 	pty       bool
 	passToken bool
+	ownProcs  bool
 	profile   string
 	statusFD  int // -1: not asked for
 	listener  int // -1: none
@@ -88,6 +90,7 @@ func parseOptions(args []string) (*options, error) {
 	yes("identity", &o.identity)
 	yes("pty", &o.pty)
 	yes("pass-token", &o.passToken)
+	yes("own-gomaxprocs", &o.ownProcs)
 	yes("version", &o.version)
 	number("status-fd", &o.statusFD)
 	number("listener-fd", &o.listener)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -36,6 +37,9 @@ func sandboxed(cmd *exec.Cmd, profile string, token, listener *os.File) (*stageR
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}
 	s := stageArgs{token: token != nil, listener: listener != nil, profile: profile, path: cmd.Path, argv: cmd.Args}
+	if s.oneProc = cmd.Env != nil && !slices.ContainsFunc(cmd.Env, isMaxProcs); s.oneProc {
+		cmd.Env = append(cmd.Env, EnvMaxProcs+"=1") // it never has two things to do: a tenth of its time, and fewer threads
+	}
 	if cmd.SysProcAttr.Pdeathsig != 0 {
 		s.parent = os.Getpid()
 	}
@@ -91,10 +95,13 @@ func LandlockABI() int {
 type stageArgs struct {
 	parent          int // the shim, whose end ends the target; 0: not asked for
 	token, listener bool
+	oneProc         bool   // GOMAXPROCS is the second stage's own
 	profile         string // for messages: the file itself comes on a descriptor
 	path            string
 	argv            []string
 }
+
+func isMaxProcs(kv string) bool { return strings.HasPrefix(kv, EnvMaxProcs+"=") }
 
 // stageName is argv[0] of the second stage. Whoever starts the shim under this name only confines himself.
 const stageName = "shim: sandbox stage"
@@ -109,6 +116,9 @@ func (s *stageArgs) encode() []string {
 	if s.listener {
 		has += "l"
 	}
+	if s.oneProc {
+		has += "p"
+	}
 	return append([]string{stageName, strconv.Itoa(s.parent), has, s.profile, s.path}, s.argv...)
 }
 
@@ -120,13 +130,14 @@ func decodeStage(args []string) (*stageArgs, error) {
 	if err != nil || parent < 0 {
 		return nil, errors.New("no process id")
 	}
-	if strings.Trim(args[2], "-tl") != "" {
+	if strings.Trim(args[2], "-tlp") != "" {
 		return nil, errors.New("unknown letter")
 	}
 	return &stageArgs{
 		parent:   parent,
 		token:    strings.Contains(args[2], "t"),
 		listener: strings.Contains(args[2], "l"),
+		oneProc:  strings.Contains(args[2], "p"),
 		profile:  args[3],
 		path:     args[4],
 		argv:     args[5:],

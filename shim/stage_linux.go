@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"runtime"
+	"slices"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -59,6 +60,9 @@ func becomeTarget(args, environ []string) error {
 	}
 	if err := loadFilter(policy.Network == NetworkModel); err != nil {
 		return err
+	}
+	if s.oneProc {
+		environ = slices.DeleteFunc(environ, isMaxProcs)
 	}
 	return become(s.path, s.argv, environ)
 }

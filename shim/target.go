@@ -150,7 +150,7 @@ func (l *launch) targetEnv() []string {
 	var beside []string
 	for _, kv := range l.environ {
 		name, value, _ := strings.Cut(kv, "=")
-		if name == EnvLaunchFD || (l.passToken && name == EnvTokenFD) {
+		if name == EnvLaunchFD || (l.passToken && name == EnvTokenFD) || (l.ownProcs && name == EnvMaxProcs) {
 			continue
 		}
 		for _, c := range AnthropicCredentials {
