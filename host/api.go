@@ -84,6 +84,7 @@ func answer(w http.ResponseWriter, status int, v any) {
 		http.Error(w, "answer: "+err.Error(), http.StatusInternalServerError)
 		return
 	}
+	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeWithin))
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)

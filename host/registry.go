@@ -62,9 +62,9 @@ func (g *registry) drop(s *session) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if s.previous != nil {
-		g.byID[s.request.SessionID] = s.previous
+		g.byID[s.id] = s.previous
 	} else {
-		delete(g.byID, s.request.SessionID)
+		delete(g.byID, s.id)
 	}
 	g.live.Done()
 }
@@ -84,14 +84,14 @@ func (g *registry) ended(s *session) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	defer g.live.Done()
-	if now := g.byID[s.request.SessionID]; now != s && now.previous != s {
+	if now := g.byID[s.id]; now != s && now.previous != s {
 		return
 	}
 	g.order = append(g.order, s)
 	for len(g.order) > keptEnded {
 		old := g.order[0]
 		g.order = slices.Delete(g.order, 0, 1)
-		if id := old.request.SessionID; g.byID[id] == old {
+		if id := old.id; g.byID[id] == old {
 			delete(g.byID, id)
 		} else if now := g.byID[id]; now != nil && now.previous == old {
 			now.previous = nil

@@ -72,7 +72,7 @@ func (s *Server) Serve(stop <-chan os.Signal) error {
 	web := s.webServer()
 	failed := make(chan error, 1)
 	go func() { failed <- web.Serve(listener) }()
-	s.log.Info("host is ready", "socket", h.Places.Socket(), "pid", os.Getpid(), "version", Version, "model_proxy", h.Models.Proxy.BaseURL())
+	s.log.Info("host is ready", "socket", h.Places.Socket(), "pid", os.Getpid(), "version", Version, "model_proxy", h.Models.base)
 	select {
 	case err = <-failed:
 	case sig := <-stop:
@@ -170,6 +170,7 @@ func (s *Server) admit(c net.Conn) error {
 // guard lets in whom the kernel vouches for and who brings the bearer, if there is one (H03).
 func (s *Server) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.NewResponseController(w).SetWriteDeadline(time.Time{}) // the last answer's is still set
 		if c, ok := r.Context().Value(connKey{}).(caller); !ok || c.refused != nil {
 			s.log.Warn("request refused", "peer", fmt.Sprint(c.refused), "path", fmt.Sprintf("%.100s", r.URL.Path))
 			w.Header().Set("Connection", "close")

@@ -60,8 +60,9 @@ type SessionView struct {
 
 // session is one launch of a long-lived host, from its reservation until it is forgotten.
 type session struct {
+	id      string
 	log     *slog.Logger
-	request *Request
+	request *Request // nil when it has ended: it may be large, and its environment hold secrets
 	number  int64 // in the order of reservations
 	streams *streams
 	out     output
@@ -79,7 +80,7 @@ type session struct {
 }
 
 func newSession(r *Request, log *slog.Logger) *session {
-	s := &session{log: log.With("session", r.SessionID), request: r, done: make(chan struct{})}
+	s := &session{id: r.SessionID, log: log.With("session", r.SessionID), request: r, done: make(chan struct{})}
 	s.view = SessionView{SessionID: r.SessionID, Kind: r.Kind, Name: r.Name, Project: r.Project, Directory: r.Directory,
 		State: StateStarting, Sandbox: r.Sandbox, IdleSeconds: int64(r.Idle / time.Second), CreatedAt: timestamp()}
 	if r.Kind == KindPty {
@@ -245,6 +246,7 @@ func (s *session) finish(status, signal int) {
 	if s.view.Reason = s.closing; s.closing == "" {
 		s.view.Reason = EndExit
 	}
+	s.running, s.request = nil, nil
 	s.mu.Unlock()
 	s.out.end()
 	close(s.done)
@@ -300,4 +302,4 @@ func (s *session) follow(ctx context.Context, w func([]byte) error) error {
 	}
 }
 
-func (s *session) String() string { return fmt.Sprintf("session %q", s.request.SessionID) }
+func (s *session) String() string { return fmt.Sprintf("session %q", s.id) }

@@ -109,9 +109,10 @@ func (s *session) lastWords() string {
 // watch sees a session to its end.
 func (s *Server) watch(ses *session) {
 	status, signal := ses.ended()
-	s.launcher.forget(ses.running.cmd.Process.Pid)
-	row := ses.running.row("session_end")
-	row.Outcome, row.Credential, row.PairingID = "ok", ses.running.credential, ses.running.pairingID
+	running := ses.running
+	s.launcher.forget(running.cmd.Process.Pid)
+	row := running.row("session_end")
+	row.Outcome, row.Credential, row.PairingID = "ok", running.credential, running.pairingID
 	if err := s.host.audit(row); err != nil {
 		s.host.Warn(err.Error())
 	}
