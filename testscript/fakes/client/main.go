@@ -4,8 +4,9 @@
 //
 // The body goes to standard output; -i puts `status: N`, `header Name: value` and `1xx: N` lines before it and
 // `trailer Name: value` lines after. Nothing is added to the request but Host and what a body needs; no redirect
-// is followed, nothing uncompressed. The path goes out as it is written. Exit status: 0 for an answer of any
-// status, 1 for none, 2 for one whose body broke off.
+// is followed, nothing uncompressed. The path goes out as it is written. A header's last word may be @FILE, which
+// keeps a secret out of the arguments. Exit status: 0 for an answer of any status, 1 for none, 2 for one whose body
+// broke off.
 package main
 
 import (
@@ -114,7 +115,15 @@ func request(target string) (*http.Request, error) {
 	}
 	for _, h := range headers {
 		name, value, _ := strings.Cut(h, ":")
-		if value = strings.TrimSpace(value); strings.EqualFold(name, "Host") {
+		value = strings.TrimSpace(value)
+		if at := strings.LastIndexByte(value, '@'); at == 0 || at > 0 && value[at-1] == ' ' {
+			text, err := os.ReadFile(value[at+1:])
+			if err != nil {
+				return nil, err
+			}
+			value = value[:at] + strings.TrimSpace(string(text))
+		}
+		if strings.EqualFold(name, "Host") {
 			req.Host = value
 		} else {
 			req.Header.Add(name, value)

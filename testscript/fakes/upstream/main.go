@@ -7,8 +7,9 @@
 // one line a request when its body has been read, and `gone: /path` when a client leaves before its answer's end.
 // No credential is printed: each is shown as its SHA-256.
 //
-//	upstream [-answer TEXT] [-bash COMMAND] [-token-sha256 HEX]
+//	upstream [-answer TEXT] [-bash COMMAND] [-token-sha256 HEX] [-unix SOCKET]
 //
+// With -unix it listens there, and plays a host from before there were pairings: every answer is an empty 404.
 // Paths: /echo /bytes /status /redirect /events /driven /cut /silent /trailers /early /gzip /chunked, and
 // /v1/messages as the Messages API answers it. With -token-sha256 every other credential gets 401.
 package main
@@ -32,12 +33,17 @@ var (
 	answerText = flag.String("answer", "hello from upstream", "what /v1/messages says")
 	bashLine   = flag.String("bash", "", "a command that /v1/messages asks the client's Bash tool to run first")
 	tokenSum   = flag.String("token-sha256", "", "the only credential accepted")
+	socket     = flag.String("unix", "", "Unix socket of an older host to play")
 	printing   sync.Mutex
 )
 
 func main() {
 	flag.Parse()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	network, address := "tcp", "127.0.0.1:0"
+	if *socket != "" {
+		network, address = "unix", *socket
+	}
+	l, err := net.Listen(network, address)
 	if err == nil {
 		say("ready: http://%s", l.Addr())
 		go readControl()
@@ -100,6 +106,10 @@ func serve(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusUnauthorized)
 		io.WriteString(w, `{"type":"error","error":{"type":"authentication_error","message":"invalid bearer token"}}`)
+		return
+	}
+	if *socket != "" {
+		w.WriteHeader(http.StatusNotFound)
 		return
 	}
 	first, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")

@@ -1,0 +1,93 @@
+// Command wire speaks HTTP badly, for requests that no client would send: it connects, sends standard input as it
+// comes, and prints what it gets.
+//
+//	wire [-raw] [-hangup] [-n COUNT] URL
+//
+// A newline goes out as CR LF unless -raw. The connection stays open behind the end of standard input until the
+// other side closes it, with -hangup it is closed at once, unread. With -n so many connections are made, each is
+// sent all of standard input, nothing is read, and `open: COUNT` says that all are there. Exit status: 0 for a
+// clean end, 2 for a connection that broke off, 1 for none at all.
+package main
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"os"
+	"time"
+)
+
+var (
+	raw    = flag.Bool("raw", false, "newlines as they are")
+	hangup = flag.Bool("hangup", false, "close behind the end of standard input")
+	count  = flag.Int("n", 0, "connections that are made and kept")
+)
+
+func main() {
+	flag.Parse()
+	u, err := url.Parse(flag.Arg(0))
+	if err != nil {
+		fail(1, err)
+	}
+	if *count > 0 {
+		fail(1, many(u.Host))
+	}
+	c, err := net.Dial("tcp", u.Host)
+	if err != nil {
+		fail(1, err)
+	}
+	go func() {
+		io.Copy(sender{c}, os.Stdin)
+		if *hangup {
+			c.Close()
+		}
+	}()
+	if _, err := io.Copy(os.Stdout, c); err != nil && !errors.Is(err, net.ErrClosed) {
+		fail(2, err)
+	}
+}
+
+func fail(status int, err error) {
+	fmt.Fprintln(os.Stderr, "wire: error:", err)
+	os.Exit(status)
+}
+
+// sender writes newlines as CR LF.
+type sender struct{ to io.Writer }
+
+func (s sender) Write(b []byte) (int, error) {
+	out := b
+	if !*raw {
+		out = bytes.ReplaceAll(b, []byte("\n"), []byte("\r\n"))
+	}
+	_, err := s.to.Write(out)
+	return len(b), err
+}
+
+// kept is reachable, or the collector would close what is in it.
+var kept []net.Conn
+
+// many keeps its connections until it is killed.
+func many(address string) error {
+	text, err := io.ReadAll(os.Stdin)
+	if err != nil {
+		return err
+	}
+	for range *count {
+		c, err := net.Dial("tcp", address)
+		if err != nil {
+			return err
+		}
+		kept = append(kept, c)
+		if _, err := (sender{c}).Write(text); err != nil {
+			return err
+		}
+	}
+	fmt.Println("open:", len(kept))
+	<-time.After(time.Hour)
+	return nil
+}
