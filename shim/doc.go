@@ -18,4 +18,5 @@
 //	sandbox_*.go  how the target is started inside its sandbox
 //	stage_*.go    the second stage, which becomes the target (Linux)
 //	wait.go       signals, job control, reaping
+//	left_*.go     what a sandboxed target left running (Linux)
 package shim

@@ -73,6 +73,7 @@ func (l *launch) spawn() error {
 	}
 	var report *stageReport
 	if l.profile != "" {
+		adopt()
 		var err error
 		if report, err = sandboxed(cmd, l.profile, l.fds.token, l.fds.listener); err != nil {
 			return sandboxFailed(name, err)

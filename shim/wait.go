@@ -163,6 +163,9 @@ func (l *launch) resume() {
 func (l *launch) reap() error {
 	l.target.cmd.Wait()
 	status := l.target.cmd.ProcessState.Sys().(syscall.WaitStatus)
+	if l.profile != "" {
+		endLeft(l.signals.child)
+	}
 	e := event{name: EventExit}
 	if status.Signaled() {
 		e.signal = int(status.Signal())

@@ -60,10 +60,14 @@ func byDefault(sig syscall.Signal) bool {
 // watch sees the target's state without reaping it.
 type watch struct {
 	pid  int
-	init bool // process 1 inherits orphans (S20)
+	init bool // process 1 inherits orphans (S20), and so does who asked for them
 }
 
-func watchTarget(pid int, _ *signals) watch { return watch{pid, os.Getpid() == 1} }
+func watchTarget(pid int, _ *signals) watch {
+	var asked int32
+	unix.Prctl(unix.PR_GET_CHILD_SUBREAPER, uintptr(unsafe.Pointer(&asked)), 0, 0, 0)
+	return watch{pid, os.Getpid() == 1 || asked != 0}
+}
 
 // childInfo is the start of a siginfo of SIGCHLD on a 64-bit machine.
 type childInfo struct {
