@@ -1,7 +1,6 @@
 package host
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"os"
@@ -250,56 +249,6 @@ func (s *session) finish(status, signal int) {
 	s.mu.Unlock()
 	s.out.end()
 	close(s.done)
-}
-
-// input types p, or feeds it to a target on pipes; eof then closes its standard input.
-func (s *session) input(p []byte, eof bool) error {
-	s.touch()
-	if len(p) > 0 {
-		if err := s.streams.write(p); err != nil {
-			return err
-		}
-	}
-	if eof {
-		return s.streams.endInput()
-	}
-	return nil
-}
-
-// resize sets the terminal's size.
-func (s *session) resize(cols, rows int) error {
-	if err := s.streams.resize(cols, rows); err != nil {
-		return err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.view.Cols, s.view.Rows = cols, rows
-	return nil
-}
-
-// follow writes the session's output to w, from the oldest byte that is kept until the session ends.
-func (s *session) follow(ctx context.Context, w func([]byte) error) error {
-	r := s.out.read()
-	defer r.close()
-	buf := make([]byte, 16<<10)
-	for {
-		n, done, err := r.next(buf)
-		if err != nil {
-			return err
-		}
-		if n > 0 {
-			if err := w(buf[:n]); err != nil {
-				return err
-			}
-			continue
-		}
-		if done {
-			return nil
-		}
-		if err := r.wait(ctx); err != nil {
-			return err
-		}
-	}
 }
 
 func (s *session) String() string { return fmt.Sprintf("session %q", s.id) }
