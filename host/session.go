@@ -62,7 +62,7 @@ type session struct {
 	id      string
 	log     *slog.Logger
 	request *Request // nil when it has ended: it may be large, and its environment hold secrets
-	number  int64 // in the order of reservations
+	number  int64    // in the order of reservations
 	streams *streams
 	out     output
 	stderr  *stderrLog // nil on a terminal
