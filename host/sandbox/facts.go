@@ -76,6 +76,26 @@ func head(path string) ([]byte, error) {
 	return buf[:n], err
 }
 
+// once returns facts that look at a name only the first time. Some forty paths lead through the same few folders,
+// and one profile then judges all of them by the same look.
+func (f facts) once() facts {
+	type answer struct {
+		node node
+		err  error
+	}
+	seen := map[string]answer{}
+	real := f.lstat
+	f.lstat = func(path string) (node, error) {
+		a, ok := seen[path]
+		if !ok {
+			a.node, a.err = real(path)
+			seen[path] = a
+		}
+		return a.node, a.err
+	}
+	return f
+}
+
 // with returns facts in which planned folders exist already.
 func (f facts) with(planned map[string]bool, fold bool) facts {
 	real := f.lstat

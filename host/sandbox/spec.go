@@ -43,7 +43,7 @@ type Profile struct {
 // Build resolves spec against the file system and renders its profile. It only reads: an error, whose text
 // names the entry and the reason, leaves nothing behind.
 func Build(spec Spec) (Profile, error) {
-	return build(spec, system)
+	return build(spec, system.once())
 }
 
 func build(spec Spec, sys facts) (Profile, error) {
