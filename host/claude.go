@@ -10,9 +10,9 @@ import (
 // claudeConfig is the configuration of Claude Code that the host owns (X05).
 func (p Places) claudeConfig() string { return filepath.Join(p.Data, "claude") }
 
-// claudeEnv is the environment of the built-in template's sandboxed launches. It is the template's: a launch can
+// claudeEnv is the environment of the built-in templates' sandboxed launches. It is the template's: a launch can
 // say otherwise.
-func claudeEnv(config string, root bool) map[string]string {
+func claudeEnv(config string, root, model bool) map[string]string {
 	cache := filepath.Join(config, "cache")
 	env := map[string]string{
 		// The program is read-only in there, so an update can only fail, with a complaint on the screen each time.
@@ -22,6 +22,10 @@ func claudeEnv(config string, root bool) map[string]string {
 		"XDG_CACHE_HOME":   cache,
 		"GOMODCACHE":       filepath.Join(cache, "go-mod"),
 		"npm_config_cache": filepath.Join(cache, "npm"),
+	}
+	if model {
+		// What it would tell others than the model can only fail, half a second late.
+		env["CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC"] = "1"
 	}
 	if root {
 		// Claude Code refuses to work unasked as root, unless it is told that it is in a sandbox, which it is:

@@ -58,7 +58,7 @@ func (h *Host) planEnv(p *plan, t Template) error {
 	fromTemplate := t.Env
 	if p.config != "" {
 		own = append(own, "CLAUDE_CONFIG_DIR="+p.config)
-		fromTemplate = claudeEnv(p.config, os.Geteuid() == 0)
+		fromTemplate = claudeEnv(p.config, os.Geteuid() == 0, p.network == shim.NetworkModel)
 	}
 	if p.credential != CredentialNone {
 		own = append(own, shim.EnvTokenFD+"="+strconv.Itoa(shim.TokenFD))

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"hostshim/shim"
 )
 
 // Template says how a kind of session is started and what its sandbox reaches. Paths are absolute or start
@@ -38,6 +40,9 @@ func (t Template) Sandboxed() bool { return t.Sandbox == nil || *t.Sandbox }
 func builtinTemplates() []Template {
 	return []Template{
 		{ID: "claude-code", Name: "Claude Code", Command: "claude", ownConfig: true, readIfThere: gitConfig()},
+		// No real credential, and no network but the model's (B03, X09).
+		{ID: "claude-brokered", Name: "Claude Code, brokered", Command: "claude", ownConfig: true, readIfThere: gitConfig(),
+			Network: shim.NetworkModel, Credential: CredentialPairing},
 		{ID: "shell", Name: "Shell", Command: loginShell(), Credential: CredentialNone, readIfThere: gitConfig()},
 	}
 }

@@ -21,9 +21,9 @@ func TestX05Template(t *testing.T) {
 		{plain, "shell", Template{ID: "shell", Name: "Shell", Command: "/opt/fish", Credential: CredentialNone, readIfThere: git}, ""},
 		{mine, "claude-code", Template{ID: "claude-code", Command: "other"}, ""},
 		{mine, "mine", mine.Templates[0], ""},
-		{plain, "mine", Template{}, `unknown template "mine", known are: claude-code, shell`},
-		{mine, "Mine\n", Template{}, `unknown template "Mine\n", known are: claude-code, mine, shell`},
-		{plain, "", Template{}, `unknown template "", known are: claude-code, shell`},
+		{plain, "mine", Template{}, `unknown template "mine", known are: claude-brokered, claude-code, shell`},
+		{mine, "Mine\n", Template{}, `unknown template "Mine\n", known are: claude-brokered, claude-code, mine, shell`},
+		{plain, "", Template{}, `unknown template "", known are: claude-brokered, claude-code, shell`},
 	} {
 		got, err := c.settings.Template(c.id)
 		if text := errorText(err); !reflect.DeepEqual(got, c.want) || text != c.err {
