@@ -121,63 +121,24 @@ func (h *Host) makeSandbox(r *running, profile string) error {
 	return errors.Join(err, f.Close())
 }
 
-// startShim makes the pipes, starts the shim with the child's ends (H06) and closes them here, whatever comes.
+// startShim starts the shim with the child's ends of its pipes (H06) and closes them here, whatever comes.
 func (h *Host) startShim(r *running, profile string, io stdio) error {
-	args := []string{h.Places.Shim, "exec", "--session-id", r.SessionID}
-	statusR, statusW, err := os.Pipe()
+	env, own := shimEnv(r.env)
+	o := &handover{args: append([]string{h.Places.Shim, "exec", "--session-id", r.SessionID}, own...), files: make([]*os.File, 3)}
+	defer o.close()
+	status, err := o.pipes(r)
 	if err != nil {
 		return err
 	}
-	defer statusW.Close()
-	files := []*os.File{statusW, nil, nil}
-	if !r.Identity.Empty() {
-		secret, err := r.Identity.Pipe()
-		if err != nil {
-			statusR.Close()
-			return err
-		}
-		defer secret.Close()
-		files = []*os.File{secret, statusW, nil}
-		args = append(args, "--identity")
-	}
-	if r.credential != CredentialNone {
-		token, err := r.token.Pipe()
-		if err != nil {
-			statusR.Close()
-			return err
-		}
-		defer token.Close()
-		files[2] = token
-		args = append(args, "--pass-token")
-	}
-	if r.ownNetwork() {
-		ours, child, err := listenerSocket()
-		if err != nil {
-			statusR.Close()
-			return err
-		}
-		defer child.Close()
-		r.listener = ours
-		r.undo = append(r.undo, func() { ours.Close() })
-		files = append(files, child) // 6
-		args = append(args, "--listener-fd", strconv.Itoa(shim.ListenerFD))
-	}
 	if io.pty {
-		args = append(args, "--pty")
+		o.args = append(o.args, "--pty")
 	}
-	env, own := shimEnv(r.env)
-	args = append(args, own...)
 	if profile != "" {
-		args = append(args, "--sandbox-profile", profile)
+		o.args = append(o.args, "--sandbox-profile", profile)
 	}
-	statusFD := shim.StatusFD
-	if r.Identity.Empty() {
-		statusFD = shim.IdentityFD
-	}
-	args = append(args, "--status-fd", strconv.Itoa(statusFD), "--")
 	r.cmd = &exec.Cmd{
-		Path: h.Places.Shim, Args: append(args, r.argv...), Env: env, Dir: r.Directory,
-		Stdin: io.in, Stdout: io.out, Stderr: io.err, ExtraFiles: files,
+		Path: h.Places.Shim, Args: append(append(o.args, "--"), r.argv...), Env: env, Dir: r.Directory,
+		Stdin: io.in, Stdout: io.out, Stderr: io.err, ExtraFiles: o.files,
 		SysProcAttr: &syscall.SysProcAttr{Setsid: io.apart && !io.pty},
 	}
 	endWithHost(r.cmd.SysProcAttr)
@@ -186,11 +147,57 @@ func (h *Host) startShim(r *running, profile string, io stdio) error {
 		start = h.startShimOn
 	}
 	if err := start(r.cmd); err != nil {
-		statusR.Close()
+		status.Close()
 		return fmt.Errorf("shim: %w", err)
 	}
-	go readEvents(statusR, r.events)
+	go readEvents(status, r.events)
 	return nil
+}
+
+// handover is what a shim is handed: arguments, and the child's ends of the pipes that they speak of.
+type handover struct {
+	args  []string
+	files []*os.File // the first is descriptor 3; nil stays closed
+}
+
+func (o *handover) close() {
+	for _, f := range o.files {
+		if f != nil {
+			f.Close()
+		}
+	}
+}
+
+// pipes makes secret, status and token pipe at 3, 4, 5, or status and token at 3 and 5 where there is no identity,
+// and for a network of the session's own the socket at 6. It returns the end from which status events are read.
+func (o *handover) pipes(r *running) (status *os.File, err error) {
+	statusFD := shim.IdentityFD
+	if !r.Identity.Empty() {
+		statusFD = shim.StatusFD
+		if o.files[0], err = r.Identity.Pipe(); err != nil {
+			return nil, err
+		}
+		o.args = append(o.args, "--identity")
+	}
+	if r.credential != CredentialNone {
+		if o.files[shim.TokenFD-shim.IdentityFD], err = r.token.Pipe(); err != nil {
+			return nil, err
+		}
+		o.args = append(o.args, "--pass-token")
+	}
+	if r.ownNetwork() {
+		ours, child, err := listenerSocket()
+		if err != nil {
+			return nil, err
+		}
+		r.listener = ours
+		r.undo = append(r.undo, func() { ours.Close() })
+		o.files = append(o.files, child)
+		o.args = append(o.args, "--listener-fd", strconv.Itoa(shim.ListenerFD))
+	}
+	o.args = append(o.args, "--status-fd", strconv.Itoa(statusFD))
+	status, o.files[statusFD-shim.IdentityFD], err = os.Pipe()
+	return status, err
 }
 
 // shimEnv is the environment of the shim, and the flag that keeps from the target what is only the shim's. One
