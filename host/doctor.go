@@ -199,7 +199,7 @@ func (d *doctor) try(r *Request, within time.Duration) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	running, err := d.host.start(r, streams.child)
+	running, err := d.host.start(r, streams.child, nil)
 	streams.closeChild()
 	if err != nil {
 		streams.close()

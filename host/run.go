@@ -29,10 +29,11 @@ type End struct {
 // *Refusal: nothing was started and nothing is left on disk. It must be called on a goroutine that keeps its
 // thread, as main does.
 func (h *Host) Run(r *Request) (end End, err error) {
-	// Before anything is made: a signal from now on goes to the shim, and the host stays to clean up.
+	// Before anything is made, and while it is decided what: a signal from then on goes to the shim, and the host
+	// stays to clean up. Off this thread the runtime's handshake for each signal takes half as long.
 	signals := make(chan os.Signal, 16)
 	ready := make(chan struct{})
-	go func() { // off this thread the runtime's handshake for each signal takes half as long
+	go func() {
 		defer close(ready)
 		for _, sig := range []os.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGUSR1, syscall.SIGUSR2} {
 			if !signal.Ignored(sig) {
@@ -40,9 +41,8 @@ func (h *Host) Run(r *Request) (end End, err error) {
 			}
 		}
 	}()
-	<-ready
 	r.Kind = KindRun
-	running, err := h.start(r, stdio{in: os.Stdin, out: os.Stdout, err: os.Stderr})
+	running, err := h.start(r, stdio{in: os.Stdin, out: os.Stdout, err: os.Stderr}, ready)
 	if err != nil {
 		return end, err
 	}
@@ -82,9 +82,12 @@ func (h *Host) Run(r *Request) (end End, err error) {
 	return end, nil
 }
 
-// start authorises and launches; a refused launch leaves its audit row here.
-func (h *Host) start(r *Request, io stdio) (*running, error) {
+// start authorises and, once ready is closed, launches; a nil ready is. A refused launch leaves its audit row here.
+func (h *Host) start(r *Request, io stdio, ready <-chan struct{}) (*running, error) {
 	p, err := h.authorize(r)
+	if ready != nil {
+		<-ready
+	}
 	if err == nil {
 		var started *running
 		if started, err = h.launch(p, io); err == nil {

@@ -45,7 +45,7 @@ func (s *Server) begin(ses *session) error {
 		return err
 	}
 	ses.streams = streams
-	running, err := s.host.start(r, streams.child)
+	running, err := s.host.start(r, streams.child, nil)
 	streams.closeChild()
 	if err != nil {
 		streams.close()
