@@ -213,7 +213,9 @@ func shimEnv(target []string) (env, flag []string) {
 func readEvents(status *os.File, events chan<- shimEvent) {
 	defer close(events)
 	defer status.Close()
-	for lines := bufio.NewScanner(status); lines.Scan(); {
+	lines := bufio.NewScanner(status)
+	lines.Buffer(make([]byte, 256), bufio.MaxScanTokenSize) // an event is short, and this lives as long as its session
+	for lines.Scan() {
 		var e shimEvent
 		if json.Unmarshal(lines.Bytes(), &e) == nil {
 			events <- e

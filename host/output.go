@@ -69,7 +69,7 @@ func (o *output) fits(p []byte) int { return min(len(p), maxLog-int(o.total%maxL
 func (o *output) place(p []byte) {
 	at := int(o.total % maxLog)
 	if at+len(p) > len(o.ring) {
-		larger := make([]byte, min(maxLog, max(2*len(o.ring), at+len(p), 4096)))
+		larger := make([]byte, min(maxLog, max(5*len(o.ring), at+len(p), 4<<10))) // 4, 20, 100 KiB: little garbage
 		copy(larger, o.ring)
 		o.ring = larger
 	}
