@@ -194,8 +194,34 @@ func (h *Host) mintPairing(r *running) error {
 	}
 	r.undo = append(r.undo, func() { m.Proxy.Revoke(session.ID) })
 	r.token, r.pairingID = pairing, session.ID
-	r.env = append(slices.DeleteFunc(r.env, func(kv string) bool { return strings.HasPrefix(kv, "ANTHROPIC_BASE_URL=") }), "ANTHROPIC_BASE_URL="+base)
+	r.env = brokeredEnv(r.env, base)
 	return nil
+}
+
+// brokeredEnv leads a target to the model proxy: by its base URL, and past the HTTP proxy that the environment may
+// name. That one could not reach a loopback that is not its own, and ought not to see the pairing. Both spellings of
+// the exception are set, since a program may look at the first that it finds.
+func brokeredEnv(env []string, base string) []string {
+	value, proxied := map[string]string{}, false
+	for _, kv := range env {
+		name, v, _ := strings.Cut(kv, "=")
+		value[name] = v
+		switch strings.ToLower(name) {
+		case "http_proxy", "https_proxy", "all_proxy":
+			proxied = proxied || v != ""
+		}
+	}
+	own := []string{"ANTHROPIC_BASE_URL=" + base}
+	if proxied {
+		for name, other := range map[string]string{"NO_PROXY": "no_proxy", "no_proxy": "NO_PROXY"} {
+			own = append(own, name+"="+strings.TrimPrefix(cmp.Or(value[name], value[other])+","+shim.ModelAddr, ","))
+		}
+		slices.Sort(own)
+	}
+	return append(slices.DeleteFunc(env, func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+		return slices.ContainsFunc(own, func(o string) bool { return strings.HasPrefix(o, name+"=") })
+	}), own...)
 }
 
 // ownNetwork says whether the session gets a network namespace, with a listener made inside (X09).

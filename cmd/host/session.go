@@ -98,6 +98,8 @@ func createPairing(c *host.Client, clientID string, idle time.Duration, asJSON, 
 	case asEnv:
 		// The pairing stands for an OAuth token; what Claude Code would take instead of it goes.
 		fmt.Printf("export ANTHROPIC_BASE_URL=%s\nexport CLAUDE_CODE_OAUTH_TOKEN=%s\n", shellQuote(p.BaseURL), shellQuote(p.Pairing))
+		// Past an HTTP proxy, which would see the pairing and could not reach this machine's loopback.
+		fmt.Println(`export NO_PROXY="${NO_PROXY-${no_proxy-}},127.0.0.1" no_proxy="${no_proxy-${NO_PROXY-}},127.0.0.1"`)
 		fmt.Println("unset ANTHROPIC_API_KEY ANTHROPIC_AUTH_TOKEN CLAUDE_CODE_API_KEY_FILE_DESCRIPTOR CLAUDE_CODE_OAUTH_TOKEN_FILE_DESCRIPTOR")
 	default:
 		fmt.Printf("Session: %s\nPairing: %s\nBase URL: %s\nIdle timeout: %v\n", p.ID, p.Pairing, p.BaseURL, time.Duration(p.Idle)*time.Second)
