@@ -251,6 +251,16 @@ func (r *running) awaitStart(within time.Duration) (pid int, err error) {
 	}
 }
 
+// sandboxFailure is why the target did not start: a shim that ends with 70 could not apply the sandbox (X03), and
+// has said on its own standard error what to do.
+func (r *running) sandboxFailure(err error, status int) error {
+	var refusal *Refusal
+	if status == shim.ExitUsage && r.Sandbox && errors.As(err, &refusal) && refusal.Code == SpawnFailed {
+		return &Refusal{SandboxUnavailable, "the shim could not apply the sandbox"}
+	}
+	return err
+}
+
 // wait is the shim's exit status once it has ended, and the signal if one ended it.
 func (r *running) wait() (status int, signal syscall.Signal) {
 	r.cmd.Wait()

@@ -66,9 +66,19 @@ func (h *Host) Run(r *Request) (end End, err error) {
 		}
 	}()
 	_, failed := running.awaitStart(0)
-	h.auditLaunch(running.plan, failed)
+	if failed == nil {
+		h.auditLaunch(running.plan, nil)
+	}
 	end.Status, end.Signal = running.wait()
 	close(done)
+	if failed != nil {
+		failed = running.sandboxFailure(failed, end.Status)
+		h.auditLaunch(running.plan, failed)
+		var refusal *Refusal
+		if errors.As(failed, &refusal) && refusal.Code == SandboxUnavailable {
+			return end, refusal
+		}
+	}
 	if failed != nil && end.Status == shim.ExitNotFound && len(r.Argv) == 0 {
 		end.Missing = running.argv[0]
 	}

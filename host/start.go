@@ -1,11 +1,10 @@
 package host
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
-
-	"hostshim/shim"
 )
 
 // launch starts a session, or says why not. Either way there is an audit row; a refused launch leaves nothing else.
@@ -80,11 +79,12 @@ func (s *Server) notStarted(ses *session, err error) error {
 	if !errors.As(err, &refusal) {
 		refusal = &Refusal{SpawnFailed, err.Error()}
 	}
-	if said := ses.lastWords(); said != "" && refusal.Code == SpawnFailed {
+	said := ses.lastWords()
+	if said != "" && refusal.Code == SpawnFailed {
 		refusal = &Refusal{SpawnFailed, said}
 	}
-	if status == shim.ExitUsage && refusal.Code == SpawnFailed && r.Sandbox {
-		refusal = &Refusal{SandboxUnavailable, refusal.Message} // the shim could not apply it (X03)
+	if errors.As(r.sandboxFailure(refusal, status), &refusal) && refusal.Code == SandboxUnavailable {
+		refusal = &Refusal{SandboxUnavailable, cmp.Or(said, refusal.Message)}
 	}
 	s.host.auditLaunch(r.plan, refusal)
 	return refusal
