@@ -18,10 +18,6 @@ import (
 	"hostshim/shim"
 )
 
-// sessionIdle is how long the pairing of a launch may go unused, in place of the settings' value: it ends with its
-// session anyway, and a person may leave an agent waiting overnight.
-const sessionIdle = 24 * time.Hour
-
 // Models is the model proxy of a host (P), made when the first launch, or the settings, ask for it.
 type Models struct {
 	Proxy *llmproxy.Proxy
@@ -188,7 +184,7 @@ func (h *Host) mintPairing(r *running) error {
 			return err
 		}
 	}
-	session, pairing, err := m.Proxy.Create(r.TemplateID, sessionIdle)
+	session, pairing, err := m.Proxy.CreateForLaunch(r.TemplateID, r.ownNetwork())
 	if err != nil {
 		return err
 	}

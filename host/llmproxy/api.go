@@ -20,24 +20,35 @@ var errNotListening = errors.New("the model proxy is not listening")
 
 // Create makes a session pairing for clientID. An idle of 0 takes the policy's.
 func (p *Proxy) Create(clientID string, idle time.Duration) (Session, credential.Secret, error) {
-	session, pairing, err := p.create(clientID, idle)
+	return p.create(Session{ClientID: clientID, Idle: idle})
+}
+
+// CreateForLaunch makes the pairing of a launch, which the caller revokes when the launch ends: it may go unused for
+// a day, as a person may leave an agent waiting overnight, and does not count to the bound, which is for pairings that
+// somebody forgets. With own it is taken on the listener of ServeSession alone (B04).
+func (p *Proxy) CreateForLaunch(clientID string, own bool) (Session, credential.Secret, error) {
+	return p.create(Session{ClientID: clientID, Idle: maxIdle, launch: true, own: own})
+}
+
+func (p *Proxy) create(session Session) (Session, credential.Secret, error) {
+	made, pairing, err := p.admit(session)
 	p.reportEnded()
-	if err != nil {
-		session = Session{ClientID: clientID, Idle: idle}
+	if err == nil {
+		session = made
 	}
 	p.report(Event{Name: EventCreate, Session: session, Err: err})
 	return session, pairing, err
 }
 
-func (p *Proxy) create(clientID string, idle time.Duration) (Session, credential.Secret, error) {
+func (p *Proxy) admit(session Session) (Session, credential.Secret, error) {
 	policy, err := p.policy()
 	if err == nil {
-		idle, err = policy.admit(clientID, idle)
+		session.Idle, err = policy.admit(session.ClientID, session.Idle)
 	}
 	if err != nil {
 		return Session{}, credential.Secret{}, err
 	}
-	return p.registry.create(clientID, idle)
+	return p.registry.create(session)
 }
 
 // Revoke ends a session and says whether there was one. A running response completes (P11).

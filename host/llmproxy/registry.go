@@ -37,6 +37,9 @@ type Session struct {
 	Idle     time.Duration
 	Created  time.Time
 	LastUsed time.Time
+
+	launch bool // of a launch, which ends it: not counted to the bound
+	own    bool // taken on a listener of its own alone
 }
 
 // ended is a session that left the registry, and why.
@@ -83,21 +86,30 @@ type registry struct {
 }
 
 // create makes a session and its pairing.
-func (r *registry) create(clientID string, idle time.Duration) (Session, credential.Secret, error) {
+func (r *registry) create(session Session) (Session, credential.Secret, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := r.now()
 	r.expire(now)
-	if len(r.entries) >= maxSessions {
+	if !session.launch && r.counted() >= maxSessions {
 		return Session{}, credential.Secret{}, ErrBound
 	}
-	e := &entry{used: now, session: Session{
-		ID: r.unusedID(), ClientID: clientID, Idle: idle, Created: now.wall, LastUsed: now.wall,
-	}}
+	session.ID, session.Created, session.LastUsed = r.unusedID(), now.wall, now.wall
+	e := &entry{used: now, session: session}
 	pairing := newPairing()
 	e.digest = sha256.Sum256(pairing)
 	r.entries = append(r.entries, e)
 	return e.session, credential.NewSecret(pairing), nil
+}
+
+// counted is how many sessions count to the bound.
+func (r *registry) counted() (n int) {
+	for _, e := range r.entries {
+		if !e.session.launch {
+			n++
+		}
+	}
+	return n
 }
 
 func newPairing() []byte {

@@ -18,7 +18,7 @@ func newTestRegistry() (*registry, *fakeClock) {
 
 func (r *registry) mustCreate(t *testing.T, clientID string, idle time.Duration) (Session, string) {
 	t.Helper()
-	s, pairing, err := r.create(clientID, idle)
+	s, pairing, err := r.create(Session{ClientID: clientID, Idle: idle})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,12 +49,12 @@ func TestP01Shape(t *testing.T) {
 	if len(ids) != maxSessions || len(pairings) != maxSessions {
 		t.Errorf("%d ids, %d pairings", len(ids), len(pairings))
 	}
-	if _, _, err := r.create("a", time.Minute); !errors.Is(err, ErrBound) || !strings.Contains(err.Error(), "64") {
+	if _, _, err := r.create(Session{ClientID: "a", Idle: time.Minute}); !errors.Is(err, ErrBound) || !strings.Contains(err.Error(), "64") {
 		t.Errorf("beyond the bound: %v", err)
 	}
 	// The bound counts live sessions only.
 	c.pass(time.Minute)
-	if _, _, err := r.create("a", time.Minute); err != nil {
+	if _, _, err := r.create(Session{ClientID: "a", Idle: time.Minute}); err != nil {
 		t.Errorf("after all expired: %v", err)
 	}
 }
@@ -267,7 +267,7 @@ func FuzzLookup(f *testing.F) {
 	r, _ := newTestRegistry()
 	pairings := map[string]bool{}
 	for range 8 {
-		_, p, err := r.create("a", time.Hour)
+		_, p, err := r.create(Session{ClientID: "a", Idle: time.Hour})
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -281,4 +281,25 @@ func FuzzLookup(f *testing.F) {
 			t.Errorf("%q: known %v", value, !pairings[value])
 		}
 	})
+}
+
+// TestLaunchesDoNotCount: the bound is for pairings that somebody forgets, not for those of running sessions.
+func TestLaunchesDoNotCount(t *testing.T) {
+	r := &registry{now: systemClock()}
+	for range 2 * maxSessions {
+		if _, _, err := r.create(Session{ClientID: "a", Idle: time.Hour, launch: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range maxSessions {
+		if _, _, err := r.create(Session{ClientID: "a", Idle: time.Hour}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, _, err := r.create(Session{ClientID: "a", Idle: time.Hour}); !errors.Is(err, ErrBound) {
+		t.Errorf("past the bound: %v", err)
+	}
+	if _, _, err := r.create(Session{ClientID: "a", Idle: time.Hour, launch: true}); err != nil {
+		t.Errorf("a launch past the bound: %v", err)
+	}
 }

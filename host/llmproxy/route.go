@@ -37,8 +37,8 @@ func (x *exchange) sandbox() {
 	no := gate(x.r, x.path, x.only != "")
 	switch {
 	case no != nil:
-	case !ok, x.only != "" && x.only != session.ID:
-		no = refusePairing
+	case !ok, x.only != session.ID && (x.only != "" || session.own):
+		no = refusePairing // none, another's, or one that is taken in its own network alone (B04)
 	}
 	if no == nil && inTarget(x.path, x.query, pairing) {
 		no = refuseStray
