@@ -77,7 +77,7 @@ func readSettings(path string, named bool) ([]byte, error) {
 }
 
 // settingsMemory remembers what the last content of the settings file meant, for whom asks again and again: reading
-// the file and checking who can write it takes 20 µs, understanding it 60 and more. The file is read each time, and
+// the file and checking who can write it takes 10 µs, understanding it 40 and more. The file is read each time, and
 // its bytes are compared: equal size and times do not prove equal content. What load returns is shared, and not to be
 // changed.
 type settingsMemory struct {
