@@ -63,12 +63,8 @@ func launchSection(b *bench, t *table) error {
 // launchTimes measures a launch beside bwrap.
 func (b *bench) launchTimes(t *table, h *host) error {
 	one, pipes := h.launches("launch", "pty"), h.launches("launch with pipes", "claude")
-	sides := []*side{one, pipes}
-	spec, err := bwrap()
-	ref := timed("bwrap", spec)
-	if err == nil {
-		sides = append(sides, ref)
-	} else if err := t.orSkip("launches beside bwrap", err); err != nil {
+	sides, ref, err := withBwrap(t, one, pipes)
+	if err != nil {
 		return err
 	}
 	if err := interleave(b.count(150), sides...); err != nil {

@@ -52,31 +52,36 @@ func timed(name string, s spec) *side {
 
 func micros(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e3 }
 
-// bwrap is the reference for a sandboxed start: its three mounts are about the least that runs a program.
-func bwrap() (spec, error) {
+// withBwrap adds the reference for a sandboxed start to the sides, if it is there: its three mounts are about the
+// least that runs a program.
+func withBwrap(t *table, sides ...*side) (all []*side, ref *side, err error) {
 	path, err := program("bwrap")
-	return spec{argv: []string{path, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--", "/bin/true"}}, err
+	ref = timed("bwrap", spec{argv: []string{path, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--", "/bin/true"}})
+	if err != nil {
+		return sides, ref, t.orSkip("what bwrap takes", err)
+	}
+	return append(sides, ref), ref, nil
 }
 
 func startSection(b *bench, t *table) error {
-	if err := t.orSkip("shim beside tini", b.shimStart(t)); err != nil {
+	if err := b.shimStart(t); err != nil {
 		return err
 	}
-	return t.orSkip("host run beside bwrap", b.hostStart(t))
+	return b.hostStart(t)
 }
 
 func (b *bench) shimStart(t *table) error {
 	shim := timed("shim", spec{argv: []string{filepath.Join(b.bin, "shim"), "--", "/bin/true"}})
 	bare := timed("/bin/true", spec{argv: []string{"/bin/true"}})
-	tini, err := program("tini")
-	if err != nil {
-		return err
-	}
-	sides := []*side{shim, bare, timed("tini", spec{argv: []string{tini, "-s", "--", "/bin/true"}})}
-	if init, err := program("dumb-init"); err == nil {
-		sides = append(sides, timed("dumb-init", spec{argv: []string{init, "--", "/bin/true"}}))
-	} else {
-		t.orSkip("dumb-init", err)
+	sides := []*side{shim, bare}
+	for _, ref := range [][]string{{"tini", "-s"}, {"dumb-init"}} {
+		path, err := program(ref[0])
+		if err == nil {
+			argv := append(append([]string{path}, ref[1:]...), "--", "/bin/true")
+			sides = append(sides, timed(ref[0], spec{argv: argv}))
+		} else if err := t.orSkip("shim beside "+ref[0], err); err != nil {
+			return err
+		}
 	}
 	if err := interleave(b.count(600), sides...); err != nil {
 		return err
@@ -92,10 +97,6 @@ func (b *bench) shimStart(t *table) error {
 }
 
 func (b *bench) hostStart(t *table) error {
-	reference1, err := bwrap()
-	if err != nil {
-		return err
-	}
 	h, err := b.newHome("run", "")
 	if err != nil {
 		return err
@@ -106,8 +107,11 @@ func (b *bench) hostStart(t *table) error {
 	}
 	ours := timed("host run", run())
 	bare := timed("host run --no-sandbox", run("--no-sandbox"))
-	ref := timed("bwrap", reference1)
-	if err := interleave(b.count(250), ours, ref, bare); err != nil {
+	sides, ref, err := withBwrap(t, ours, bare)
+	if err != nil {
+		return err
+	}
+	if err := interleave(b.count(250), sides...); err != nil {
 		return err
 	}
 	t.add("`host run -- /bin/true`, sandboxed, with a token", "µs", ours.got, reference{ref.name, ref.got}, ratioAtMost(1.6))

@@ -51,7 +51,7 @@ func (t *table) add(measure, unit string, ours samples, ref reference, g goal) {
 		row[2] = amount(ours.quantile(q), unit)
 	}
 	ratio := math.NaN()
-	if ref.name != "" {
+	if len(ref.got) > 0 {
 		ratio = value / ref.got.median()
 		row[3], row[4], row[5] = ref.name, amount(ref.got.median(), unit), fmt.Sprintf("%.2f ×", ratio)
 	}
@@ -107,7 +107,7 @@ func (t *table) print(w io.Writer) {
 		fmt.Fprint(w, "|", strings.Repeat("-", width+2))
 	}
 	fmt.Fprintln(w, "|")
-	for _, row := range rows[1:] {
+	for _, row := range t.rows {
 		line(row)
 	}
 	for _, n := range t.notes {
