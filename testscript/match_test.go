@@ -20,16 +20,14 @@ type match struct {
 
 func parseMatch(args []string) (*match, error) {
 	m := &match{count: -1}
-	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
+	// Nothing else that begins with a dash is a flag: a random pairing may.
+	for len(args) > 0 && (strings.HasPrefix(args[0], "-count=") || strings.HasPrefix(args[0], "-as=")) {
 		name, value, _ := strings.Cut(args[0], "=")
 		var err error
-		switch {
-		case name == "-count":
+		if name == "-count" {
 			m.count, err = strconv.Atoi(value)
-		case name == "-as" && value != "":
-			m.as = value
-		default:
-			return nil, errUsage
+		} else if m.as = value; value == "" {
+			err = errUsage
 		}
 		if err != nil {
 			return nil, errUsage
