@@ -72,7 +72,7 @@ func becomeTarget(args, environ []string) error {
 // execve makes the target dumpable again.
 func quiet() {
 	unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
-	byDefault(syscall.SIGQUIT)
+	ByDefault(syscall.SIGQUIT)
 }
 
 // keepDescriptors has execve close everything above 2 but the token. That the target gets a 5 is the command

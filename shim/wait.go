@@ -187,7 +187,7 @@ func (l *launch) endAs(status syscall.WaitStatus) int {
 // endBy is the exit status when a signal ended the target or the launch. If it was the terminal's ^C or ^\, the
 // shim, and a script around it, end by that signal as they would have with the bare program (S18).
 func (l *launch) endBy(sig syscall.Signal) int {
-	if l.term.hand && (sig == unix.SIGINT || sig == unix.SIGQUIT) && !signal.Ignored(sig) && byDefault(sig) {
+	if l.term.hand && (sig == unix.SIGINT || sig == unix.SIGQUIT) && !signal.Ignored(sig) && ByDefault(sig) {
 		who := os.Getpid()
 		if l.target != nil && !l.term.share {
 			who = 0 // the terminal signalled the target's group alone

@@ -19,9 +19,9 @@ func startSignals() {}
 // blockOnly: a thread's mask is out of reach without cgo; the caller's goes on to the target.
 func blockOnly([]os.Signal) {}
 
-// byDefault leaves the signal to the runtime, which then ends the program by it. For QUIT it would print its
-// goroutines first, so that one is left to the exit status.
-func byDefault(sig syscall.Signal) bool {
+// ByDefault leaves the signal to the runtime, which then ends the program by it, and says whether it does. For QUIT
+// it would print its goroutines first, so that one is left to the exit status.
+func ByDefault(sig syscall.Signal) bool {
 	signal.Reset(sig)
 	return sig != syscall.SIGQUIT
 }

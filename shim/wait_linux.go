@@ -18,7 +18,7 @@ func dieWithShim(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGKILL }
 func startSignals() {
 	for sig := syscall.Signal(1); sig <= 64; sig++ {
 		if disposition(sig) == ignored && sig != syscall.SIGHUP && sig != syscall.SIGINT {
-			byDefault(sig)
+			ByDefault(sig)
 		}
 	}
 }
@@ -50,8 +50,9 @@ func disposition(sig syscall.Signal) uintptr {
 	return a.handler
 }
 
-// byDefault gives sig its default disposition (an all-zero sigaction).
-func byDefault(sig syscall.Signal) bool {
+// ByDefault gives sig its default disposition (an all-zero sigaction), and says whether it now ends this program. The
+// runtime's own for QUIT, which signal.Reset leaves, would print its goroutines and exit 2.
+func ByDefault(sig syscall.Signal) bool {
 	var a sigaction
 	_, _, errno := unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(sig), uintptr(unsafe.Pointer(&a)), 0, setSize, 0, 0)
 	return errno == 0

@@ -3,8 +3,9 @@ package main
 import (
 	"fmt"
 	"os"
-	"os/signal"
 	"syscall"
+
+	"hostshim/shim"
 )
 
 const runMore = `
@@ -36,9 +37,8 @@ func run(args []string) int {
 	if end.Missing != "" {
 		hint(fmt.Sprintf("template %q runs %q: install that, or name a target: host run -- TARGET [ARG...]", r.TemplateID, end.Missing))
 	}
-	if end.Signal == syscall.SIGINT || end.Signal == syscall.SIGQUIT {
+	if (end.Signal == syscall.SIGINT || end.Signal == syscall.SIGQUIT) && shim.ByDefault(end.Signal) {
 		// The terminal's key ended the target: end by it too, so that a script around this ends as well (S18).
-		signal.Reset(end.Signal)
 		syscall.Kill(os.Getpid(), end.Signal)
 	}
 	return end.Status
