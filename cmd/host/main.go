@@ -9,6 +9,7 @@ import (
 	"os"
 	"runtime"
 	"strings"
+	"unicode"
 
 	"hostshim/host"
 	"hostshim/shim"
@@ -141,22 +142,34 @@ func (f *flags) open(shimPath string) (*host.Host, error) {
 	return host.New(places, os.Environ(), warn), nil
 }
 
-func warn(text string) { fmt.Fprintf(os.Stderr, "host: warning: %s\n", text) }
+func warn(text string) { say("warning", text) }
 
 func usageError(text, cure string) int {
-	fmt.Fprintf(os.Stderr, "host: error: %s\n", text)
+	say("error", text)
 	hint(cure)
 	return shim.ExitUsage
 }
 
-func hint(text string) { fmt.Fprintf(os.Stderr, "host: hint: %s\n", text) }
+func hint(text string) { say("hint", text) }
+
+func say(kind, text string) { fmt.Fprintf(os.Stderr, "host: %s: %s\n", kind, oneLine(text)) }
+
+// oneLine keeps what a message quotes, a path say, from looking like a second message and from steering the terminal.
+func oneLine(text string) string {
+	return strings.Map(func(c rune) rune {
+		if unicode.IsControl(c) {
+			return '?'
+		}
+		return c
+	}, strings.ReplaceAll(text, "\n", "; "))
+}
 
 // fail prints err and is the exit status for it: 78 for a refusal, 1 for anything else.
 func fail(err error) int {
-	fmt.Fprintf(os.Stderr, "host: error: %v\n", err)
+	say("error", err.Error())
 	var noHost *host.NoHost
 	if errors.As(err, &noHost) {
-		fmt.Fprintln(os.Stderr, "host: hint: start one: host serve")
+		hint("start one: host serve")
 	}
 	var refusal *host.Refusal
 	if errors.As(err, &refusal) {

@@ -27,22 +27,26 @@ func status(args []string) int {
 	if *asJSON {
 		return printJSON(s)
 	}
-	fmt.Printf("Settings: %s\nState: %s\nData: %s\nShim: %s\n", s.Paths.Settings, s.Paths.State, s.Paths.Data, s.Paths.Shim)
+	show := func(name, text string) { fmt.Printf("%s: %s\n", name, oneLine(text)) }
+	show("Settings", s.Paths.Settings)
+	show("State", s.Paths.State)
+	show("Data", s.Paths.Data)
+	show("Shim", s.Paths.Shim)
 	if s.Paths.ClaudeTokenFile != "" {
-		fmt.Printf("Claude token file: %s\n", s.Paths.ClaudeTokenFile)
+		show("Claude token file", s.Paths.ClaudeTokenFile)
 	}
-	fmt.Printf("Sandbox: %s\n", s.Sandbox)
+	show("Sandbox", s.Sandbox)
 	if r := s.Host; r != nil {
-		fmt.Printf("Host: running since %s, process %d, %d sessions, on %s\n", r.Since, r.PID, r.Sessions, r.Socket)
+		show("Host", fmt.Sprintf("running since %s, process %d, %d sessions, on %s", r.Since, r.PID, r.Sessions, r.Socket))
 		if r.BaseURL != "" {
-			fmt.Printf("Model proxy: %s\n", r.BaseURL)
+			show("Model proxy", r.BaseURL)
 		}
 	}
 	for _, w := range s.Warnings {
-		fmt.Printf("Warning: %s\n", w)
+		show("Warning", w)
 	}
 	for _, p := range s.Problems {
-		fmt.Printf("Problem: %s\n", p)
+		show("Problem", p)
 	}
 	return 0
 }
