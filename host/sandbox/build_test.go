@@ -211,11 +211,11 @@ func TestWarning(t *testing.T) {
 		want string
 	}{
 		{"token in the working directory", func(s *Spec) { s.Private = []string{"/home/ann/app/token"} },
-			`no new files directly in "/home/ann/app", which hold what is denied: keep the token outside what templates grant`},
+			`no new files directly in "/home/ann/app", which hold what is denied: keep token, settings and state folder outside what a session may write`},
 		{"token below a granted folder", func(s *Spec) { s.ReadWrite, s.Private = []string{"~/secrets"}, s.Private[:1] },
-			`no new files directly in "/home/ann/secrets", which hold what is denied: keep the token outside what templates grant`},
+			`no new files directly in "/home/ann/secrets", which hold what is denied: keep token, settings and state folder outside what a session may write`},
 		{"home granted", func(s *Spec) { s.ReadWrite = []string{"~"} },
-			`no new files directly in "/home/ann", "/home/ann/.config", "/home/ann/.config/relay", "/home/ann/.local" and 2 more, which hold what is denied: keep the token outside what templates grant`},
+			`no new files directly in "/home/ann", "/home/ann/.config", "/home/ann/.config/relay", "/home/ann/.local" and 2 more, which hold what is denied: keep token, settings and state folder outside what a session may write`},
 		{"a template's deny", func(s *Spec) { s.Deny = []string{"~/app/a/b/.env"} },
 			`no new files directly in "/home/ann/app", which hold what is denied: keep what is denied outside what is granted`},
 		{"nothing", func(s *Spec) { s.Read = []string{"~"} }, ""},

@@ -137,7 +137,7 @@ func (b *builder) warn() error {
 				continue
 			}
 			if d.private {
-				cure = "keep the token outside what templates grant"
+				cure = "keep token, settings and state folder outside what a session may write"
 			}
 			dir := filepath.Dir(d.real)
 			if d.missing != "" {
