@@ -102,16 +102,21 @@ func privateDir(dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	return dir, judgePrivate(dir, info)
+}
+
+// judgePrivate says why dir is no folder of the caller's alone.
+func judgePrivate(dir string, info os.FileInfo) error {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	switch {
 	case !info.IsDir():
-		return "", fmt.Errorf("%s: not a directory", dir)
+		return fmt.Errorf("%s: not a directory", dir)
 	case ok && int(st.Uid) != os.Geteuid():
-		return "", fmt.Errorf("%s: belongs to user %d: name another with --state-dir", dir, st.Uid)
+		return fmt.Errorf("%s: belongs to user %d: name another with --state-dir", dir, st.Uid)
 	case info.Mode().Perm()&0o077 != 0:
-		return "", fmt.Errorf("%s: mode %04o lets other users in: chmod 700 %s", dir, info.Mode().Perm(), dir)
+		return fmt.Errorf("%s: mode %04o lets other users in: chmod 700 %s", dir, info.Mode().Perm(), dir)
 	}
-	return dir, nil
+	return nil
 }
 
 // Host is the launcher: what `host run` and `host serve` share.

@@ -3,8 +3,10 @@ package host
 import (
 	"fmt"
 	"os"
+	"runtime"
 
 	"hostshim/host/credential"
+	"hostshim/host/sandbox"
 	"hostshim/shim"
 )
 
@@ -38,17 +40,9 @@ func (h *Host) Status() Status {
 	s.Warnings = append(s.Warnings, warnings...)
 	if err != nil {
 		problem(err)
-	} else if s.Paths.ClaudeTokenFile = settings.ClaudeTokenFile; settings.ClaudeTokenFile != "" {
-		path, err := credential.Expand("claude_token_file", settings.ClaudeTokenFile)
-		if err == nil {
-			var token credential.Secret
-			token, warnings, err = credential.Read("claude_token_file", path)
-			token.Wipe()
-			s.Warnings = append(s.Warnings, warnings...)
-		}
-		if err != nil {
-			problem(err)
-		}
+	} else {
+		s.Paths.ClaudeTokenFile = settings.ClaudeTokenFile
+		s.Warnings = append(s.Warnings, h.lookAtPrivate(settings, problem)...)
 	}
 	if err := shim.SandboxSupported(); err != nil {
 		s.Sandbox = "not available"
@@ -59,8 +53,31 @@ func (h *Host) Status() Status {
 	} else if info.Mode()&0o111 == 0 {
 		problem(fmt.Errorf("shim %s: not executable", p.Shim))
 	}
-	if info, err := os.Stat(p.State); err == nil && info.Mode().Perm()&0o077 != 0 {
-		problem(fmt.Errorf("%s: mode %04o lets other users in: chmod 700 %s", p.State, info.Mode().Perm(), p.State))
+	if info, err := os.Stat(p.State); err == nil {
+		if err := judgePrivate(p.State, info); err != nil {
+			problem(err)
+		}
 	}
 	return s
+}
+
+// lookAtPrivate looks at what every sandbox is denied: whether that can be done, and whether there is a usable token.
+func (h *Host) lookAtPrivate(settings *Settings, problem func(error)) (warnings []string) {
+	private, err := settings.tokenFiles()
+	if err != nil {
+		problem(err)
+		return nil
+	}
+	if settings.ClaudeTokenFile != "" {
+		var token credential.Secret
+		if token, warnings, err = credential.Read("claude_token_file", private[0]); err != nil {
+			problem(err)
+		}
+		token.Wipe()
+	}
+	home, _ := os.UserHomeDir()
+	if err := sandbox.Deniable(runtime.GOOS, home, append(private, h.Places.State, h.Places.Settings)); err != nil {
+		problem(err)
+	}
+	return warnings
 }

@@ -19,6 +19,13 @@ type denied struct {
 	link bool
 }
 
+// Deniable says why no profile could deny the private entries, nil if each can. It only looks.
+func Deniable(goos, home string, private []string) error {
+	b := &builder{spec: Spec{GOOS: goos, Home: home, Private: private}, planned: map[string]bool{}}
+	b.sys = system.with(b.planned, goos == "darwin")
+	return b.deny()
+}
+
 // deny resolves the deny entries, a template's and the pair's own.
 func (b *builder) deny() error {
 	for _, entry := range b.spec.Deny {
