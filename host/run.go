@@ -30,17 +30,8 @@ type End struct {
 // thread, as main does.
 func (h *Host) Run(r *Request) (end End, err error) {
 	// Before anything is made, and while it is decided what: a signal from then on goes to the shim, and the host
-	// stays to clean up. Off this thread the runtime's handshake for each signal takes half as long.
-	signals := make(chan os.Signal, 16)
-	ready := make(chan struct{})
-	go func() {
-		defer close(ready)
-		for _, sig := range []os.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGUSR1, syscall.SIGUSR2} {
-			if !signal.Ignored(sig) {
-				signal.Notify(signals, sig)
-			}
-		}
-	}()
+	// stays to clean up.
+	signals, ready := catchSignals()
 	r.Kind = KindRun
 	running, err := h.start(r, stdio{in: os.Stdin, out: os.Stdout, err: os.Stderr}, ready)
 	if err != nil {
@@ -90,6 +81,20 @@ func (h *Host) Run(r *Request) (end End, err error) {
 		}
 	}
 	return end, nil
+}
+
+// catchSignals says when it does: off the caller's thread the runtime's handshake for each signal takes half as long.
+func catchSignals() (signals chan os.Signal, ready chan struct{}) {
+	signals, ready = make(chan os.Signal, 16), make(chan struct{})
+	go func() {
+		defer close(ready)
+		for _, sig := range []os.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGUSR1, syscall.SIGUSR2} {
+			if !signal.Ignored(sig) {
+				signal.Notify(signals, sig)
+			}
+		}
+	}()
+	return signals, ready
 }
 
 // start authorises and, once ready is closed, launches; a nil ready is. A refused launch leaves its audit row here.
