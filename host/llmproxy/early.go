@@ -57,6 +57,7 @@ type conn struct {
 	release func()
 
 	served bool   // the current request has a handler
+	before bool   // the request before it was on the sandbox route
 	fresh  bool   // the next bytes begin a request
 	first  []byte // of the next request, when it came while the last one was being answered
 	line   []byte // the current request's first line, as far as it was read
@@ -115,10 +116,10 @@ func rememberConn(ctx context.Context, nc net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, nc)
 }
 
-// arrived notes that a request has a handler.
-func arrived(r *http.Request) {
+// arrived notes that a request has a handler, and whether it is on the sandbox route.
+func arrived(r *http.Request, sandbox bool) {
 	if c, ok := r.Context().Value(connKey{}).(*conn); ok {
-		c.served = true
+		c.served, c.before = true, sandbox
 	}
 }
 
@@ -147,7 +148,8 @@ func (c *conn) Write(b []byte) (int, error) {
 		c.drain()
 	}
 	response := no.response(method != http.MethodHead)
-	if onSandbox(path) {
+	// Of a request that came in one piece with the one before it nothing was seen here: it counts to that one's route.
+	if onSandbox(path) || len(c.line) == 0 && c.before {
 		record(c.proxy.log, l, answer, response)
 	} else {
 		answer(response)
@@ -163,13 +165,10 @@ func (c *conn) drain() {
 	io.CopyN(io.Discard, c.Conn, 256<<10)
 }
 
-// splitRequestLine takes a request line apart, as far as it is one.
+// splitRequestLine takes a request line apart, as far as it is one, where net/http does.
 func splitRequestLine(s string) (method, target string) {
 	method, rest, _ := strings.Cut(strings.TrimSuffix(s, "\r"), " ")
-	target, version, ok := strings.Cut(rest, " ")
-	if ok && !strings.HasPrefix(version, "HTTP/") {
-		return "", ""
-	}
+	target, _, _ = strings.Cut(rest, " ")
 	return method, target
 }
 

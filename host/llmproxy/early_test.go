@@ -34,6 +34,7 @@ func TestEarlyRefusals(t *testing.T) {
 		{"unknown expectation", "POST /sandbox/x HTTP/1.1\r\nHost: localhost\r\nExpect: tea\r\n\r\n", 417, "request_invalid", map[string]any{"status": 417}},
 		{"64 KiB of headers", "GET /sandbox/x HTTP/1.1\r\nHost: localhost\r\nX: " + strings.Repeat("x", 64<<10) + "\r\n\r\n", 431, "request_invalid",
 			map[string]any{"path": "/sandbox/x", "status": 431, "outcome": "complete"}},
+		{"blank in the query", "GET /sandbox/x?a b HTTP/1.1\r\nHost: localhost\r\n\r\n", 400, "request_invalid", map[string]any{"method": "GET", "path": "/sandbox/x"}},
 		{"no HTTP", "hello\r\n\r\n", 400, "request_invalid", nil},
 		{"bad header", "GET /sandbox/x HTTP/1.1\r\nHost: localhost\r\nb@d\r\n\r\n", 400, "request_invalid", map[string]any{"status": 400}},
 		{"absolute", "GET http://localhost/sandbox/x HTTP/1.1\r\nHost: localhost\r\n\r\n", 400, "path_invalid", nil},
@@ -75,6 +76,29 @@ func TestEarlyRefusalOnAKeptConnection(t *testing.T) {
 		t.Errorf("%d %s", resp.StatusCode, body)
 	}
 	r.wantLine(4, map[string]any{"method": "GET", "path": "/sandbox/%zz", "code": "path_invalid"})
+}
+
+// What came in one piece with the request before it is answered and recorded too, though nothing is known of it.
+func TestEarlyRefusalInOnePiece(t *testing.T) {
+	r := newRig(t, recordTo(make(chan seen, 10)))
+	for i, first := range []string{
+		"GET /sandbox/x HTTP/1.1\r\nHost: localhost\r\n" + r.bearer() + "\r\n\r\n",
+		"POST /sandbox/x HTTP/1.1\r\nHost: localhost\r\n" + r.bearer() + "\r\nContent-Length: 3\r\n\r\nabc",
+	} {
+		c := r.dial()
+		c.send("%s", first+"GET /sandbox/%zz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+		c.response("GET")
+		if resp, body := c.response("GET"); code(t, resp, body) != "request_invalid" {
+			t.Errorf("%d %s", resp.StatusCode, body)
+		}
+		r.wantLine(2*i+2, map[string]any{"status": 400, "code": "request_invalid", "outcome": "complete", "session": ""})
+	}
+	c := r.dial()
+	c.send("%s", "GET /v1/x HTTP/1.1\r\nHost: localhost\r\n\r\nGET /v1/%zz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+	io.ReadAll(c.r)
+	if got := len(r.log.lines(t)); got != 4 {
+		t.Errorf("%d lines, want 4", got)
+	}
 }
 
 func TestEarlyRefusalOfHead(t *testing.T) {

@@ -197,7 +197,7 @@ func TestP06DeviceRoute(t *testing.T) {
 }
 
 func TestPairingInTarget(t *testing.T) {
-	r := newRig(t, recordTo(nil))
+	r := newRig(t, recordTo(make(chan seen, 1)))
 	escaped := fmt.Sprintf("%%%02x%s", r.pairing[0], r.pairing[1:])
 	for i, target := range []string{"/sandbox/" + r.pairing, "/sandbox/x?k=" + r.pairing, "/sandbox/x?k=" + escaped, "/sandbox/" + escaped} {
 		resp, body := r.get("GET", target, r.bearer())
@@ -205,6 +205,9 @@ func TestPairingInTarget(t *testing.T) {
 			t.Errorf("%s: %d %s", target, resp.StatusCode, body)
 		}
 		r.wantLine(i+1, map[string]any{"code": "path_invalid", "session": r.session.ID})
+	}
+	if resp, body := r.get(r.pairing, "/sandbox/x", r.bearer()); resp.StatusCode != 400 || code(t, resp, body) != "path_invalid" {
+		t.Errorf("in the method: %d %s", resp.StatusCode, body)
 	}
 	if strings.Contains(r.log.String(), r.pairing[1:]) {
 		t.Errorf("the log holds the pairing: %s", r.log)

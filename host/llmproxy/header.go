@@ -37,8 +37,12 @@ func presented(values []string, h http.Header) []string {
 }
 
 // stripped says whether a client's header stays here (P08): credentials of whatever provider, what belongs to
-// one hop (RFC 9110, 7.6.1), and what the transport writes by itself.
+// one hop (RFC 9110, 7.6.1), and what the transport writes by itself. Some servers take an underscore in a name for a
+// dash, so it counts as one.
 func stripped(name string) bool {
+	if strings.IndexByte(name, '_') >= 0 {
+		name = http.CanonicalHeaderKey(strings.ReplaceAll(name, "_", "-"))
+	}
 	switch name {
 	case "Authorization", "X-Api-Key", "Api-Key", "X-Llm-Token", "Proxy-Authorization", "Cookie", pairingHeader:
 		return true

@@ -93,6 +93,16 @@ func TestResponseHeader(t *testing.T) {
 	}
 }
 
+// Some servers read X_Api_Key as X-Api-Key.
+func TestUnderscores(t *testing.T) {
+	in := parseHeader("X_Api_Key: k\napi_KEY: k\nX-Api_Key: k\nProxy_Authorization: k\nX_Agentdesktop_Pairing: p\nContent_Length: 3\nTransfer_Encoding: chunked\nX_Kept: 1")
+	var room [2]string
+	out := requestHeader(in, fuzzPairing, "Bearer "+realToken, &room)
+	if delete(out, "User-Agent"); len(out) != 3 || out["X_kept"] == nil || out.Get("Authorization") != "Bearer "+realToken {
+		t.Errorf("%q", out)
+	}
+}
+
 func TestInTarget(t *testing.T) {
 	for _, c := range []struct {
 		path, query string

@@ -20,7 +20,7 @@ var (
 	refuseMethod  = &refusal{http.StatusMethodNotAllowed, "method_not_allowed", "OPTIONS and TRACE are not forwarded"}
 	refuseUpgrade = &refusal{http.StatusBadRequest, "upgrade_not_supported", "the model proxy does not change protocols"}
 	refusePath    = &refusal{http.StatusBadRequest, "path_invalid", "the path must start with /, and hold no .. segment, no NUL and no bad escape"}
-	refuseStray   = &refusal{http.StatusBadRequest, "path_invalid", "the pairing belongs in a header, and stands in the path or the query"}
+	refuseStray   = &refusal{http.StatusBadRequest, "path_invalid", "the pairing belongs in a header, and stands in the method, the path or the query"}
 	refuseRoute   = &refusal{http.StatusNotFound, "route_unknown", "no such route: the sandbox route is /sandbox/, spelled so"}
 	refusePairing = &refusal{http.StatusForbidden, "pairing_invalid", "no valid pairing: missing, wrong, revoked, expired, or not for this route"}
 )

@@ -15,8 +15,8 @@ type front struct {
 }
 
 func (f front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	arrived(r)
 	path, query := splitTarget(r.RequestURI)
+	arrived(r, onSandbox(path))
 	x := &exchange{proxy: f.proxy, only: f.only, w: w, r: r, rc: *http.NewResponseController(w), path: path, query: query}
 	// Responses may start while the request's body is still coming, and refusals do not wait for it either.
 	x.rc.EnableFullDuplex()
@@ -40,7 +40,7 @@ func (x *exchange) sandbox() {
 	case !ok, x.only != session.ID && (x.only != "" || session.own):
 		no = refusePairing // none, another's, or one that is taken in its own network alone (B04)
 	}
-	if no == nil && inTarget(x.path, x.query, pairing) {
+	if no == nil && x.strays(pairing) {
 		no = refuseStray
 	}
 	if no != nil {
@@ -63,7 +63,7 @@ func (x *exchange) other() {
 	case no != nil:
 	case !x.proxy.isDevice(x.r.Header[pairingHeader]):
 		no = refusePairing
-	case inTarget(x.path, x.query, x.pairing):
+	case x.strays(x.pairing):
 		no = refuseStray
 	}
 	if no != nil {
@@ -71,6 +71,11 @@ func (x *exchange) other() {
 		return
 	}
 	x.forward("", x.r.RequestURI)
+}
+
+// strays says whether the pairing stands in the request line, of which all goes upstream.
+func (x *exchange) strays(pairing string) bool {
+	return inTarget(x.path, x.query, pairing) || holds(x.r.Method, nil, pairing)
 }
 
 func (p *Proxy) isDevice(values []string) bool {
