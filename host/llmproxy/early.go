@@ -2,13 +2,13 @@ package llmproxy
 
 import (
 	"bytes"
+	"container/list"
 	"context"
 	"io"
 	"net"
 	"net/http"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -17,44 +17,16 @@ import (
 // request deserves the same answer and the same log line as any other (P07, P12), so connections remember the
 // line that a request began with, and put the proxy's own answer in the place of that text.
 
-// Bounds of the connections of one listener: more wait in the kernel's queue until some end.
-const (
-	maxConns        = 4096
-	maxSessionConns = 1024
-)
-
-func connLimit(only string) int {
-	if only == "" {
-		return maxConns
-	}
-	return maxSessionConns
-}
-
 // maxRequestLine is how much of a request line is remembered.
 const maxRequestLine = 4 << 10
-
-// listener hands out connections that know their proxy, a bounded number at a time.
-type listener struct {
-	net.Listener
-	proxy *Proxy
-	slots chan struct{}
-}
-
-func (l *listener) Accept() (net.Conn, error) {
-	l.slots <- struct{}{}
-	c, err := l.Listener.Accept()
-	if err != nil {
-		<-l.slots
-		return nil, err
-	}
-	return &conn{Conn: c, proxy: l.proxy, release: sync.OnceFunc(func() { <-l.slots }), fresh: true}, nil
-}
 
 // conn is a client's connection. Net/http never reads it from two goroutines at once.
 type conn struct {
 	net.Conn
-	proxy   *Proxy
-	release func()
+	proxy    *Proxy
+	listener *listener
+	waiting  *list.Element // among those that may make room; the listener's to change
+	gone     bool          // does not count any more; likewise
 
 	served bool   // the current request has a handler
 	before bool   // the request before it was on the sandbox route
@@ -64,7 +36,7 @@ type conn struct {
 }
 
 func (c *conn) Close() error {
-	defer c.release()
+	defer c.listener.leave(c)
 	return c.Conn.Close()
 }
 
@@ -106,6 +78,7 @@ func (c *conn) begin(b []byte) {
 // followConn is told by net/http of what a connection is about.
 func followConn(nc net.Conn, state http.ConnState) {
 	if c, ok := nc.(*conn); ok && state == http.StateIdle {
+		c.listener.waits(c)
 		c.served, c.fresh, c.line = false, true, c.line[:0]
 	}
 }
@@ -119,6 +92,7 @@ func rememberConn(ctx context.Context, nc net.Conn) context.Context {
 // arrived notes that a request has a handler, and whether it is on the sandbox route.
 func arrived(r *http.Request, sandbox bool) {
 	if c, ok := r.Context().Value(connKey{}).(*conn); ok {
+		c.listener.works(c)
 		c.served, c.before = true, sandbox
 	}
 }

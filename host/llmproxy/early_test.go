@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // Requests that net/http refuses by itself have the same answer and the same line as all others.
@@ -198,31 +199,58 @@ func TestP14AcceptRecovers(t *testing.T) {
 func TestP14ConnectionsAreBounded(t *testing.T) {
 	r := newRig(t, recordTo(nil))
 	inner := listenLoopback(t)
-	defer inner.Close()
-	l := &listener{Listener: inner, proxy: r.proxy, slots: make(chan struct{}, 2)}
+	l := newListener(inner, r.proxy, 2)
 	accepted := make(chan net.Conn, 3)
+	over := make(chan error, 1)
 	go func() {
 		for {
 			c, err := l.Accept()
 			if err != nil {
+				over <- err
 				return
 			}
 			accepted <- c
 		}
 	}()
-	for range 3 {
-		dialRaw(t, inner.Addr().String())
+	open := func() int { l.mu.Lock(); defer l.mu.Unlock(); return l.open }
+
+	// None is worked on: a third takes the place of the one that has gone longest without.
+	clients := []net.Conn{dialRaw(t, inner.Addr().String())}
+	first := <-accepted
+	clients = append(clients, dialRaw(t, inner.Addr().String()))
+	second := (<-accepted).(*conn)
+	l.works(second)
+	l.waits(second)
+	clients = append(clients, dialRaw(t, inner.Addr().String()))
+	third := (<-accepted).(*conn)
+	if _, err := clients[0].Read(make([]byte, 1)); err != io.EOF || open() != 2 {
+		t.Errorf("the first ended with %v, %d are open", err, open())
 	}
-	first, _ := <-accepted, <-accepted
-	if len(accepted) != 0 || len(l.slots) != 2 {
-		t.Fatalf("%d slots taken", len(l.slots))
+	first.Close() // frees nothing any more
+	if open() != 2 {
+		t.Errorf("%d are open", open())
 	}
-	first.Close()
-	first.Close() // twice frees one
-	<-accepted
-	if len(l.slots) != 2 {
-		t.Errorf("%d slots taken", len(l.slots))
+
+	// Both are: a further one waits until one of them ends.
+	l.works(second)
+	l.works(third)
+	dialRaw(t, inner.Addr().String())
+	time.Sleep(20 * time.Millisecond)
+	if len(accepted) != 0 || open() != 2 {
+		t.Fatalf("%d accepted, %d are open", len(accepted), open())
 	}
+	second.Close()
+	second.Close() // twice frees one
+	fourth := (<-accepted).(*conn)
+	if open() != 2 {
+		t.Errorf("%d are open", open())
+	}
+
+	// Nobody waits for a listener that is closed.
+	l.works(fourth)
+	time.Sleep(20 * time.Millisecond)
+	l.Close()
+	<-over
 }
 
 func TestServeRefusesOtherAddresses(t *testing.T) {

@@ -147,7 +147,7 @@ func (p *Proxy) open(l net.Listener, only string) (*http.Server, error) {
 }
 
 func (p *Proxy) serve(s *http.Server, l net.Listener, only string) error {
-	err := s.Serve(&listener{Listener: l, proxy: p, slots: make(chan struct{}, connLimit(only))})
+	err := s.Serve(newListener(l, p, connLimit(only)))
 
 	p.mu.Lock()
 	if only == "" {
