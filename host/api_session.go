@@ -154,7 +154,7 @@ func (s *Server) handleAttach(w http.ResponseWriter, r *http.Request, session *s
 // untilHungUp waits until a client that sends no more also reads no more: one that only ended its input still gets
 // the output.
 func untilHungUp(ctx context.Context, conn net.Conn) {
-	raw, err := conn.(*net.UnixConn).SyscallConn()
+	raw, err := conn.(*caller).SyscallConn()
 	if err != nil {
 		return
 	}

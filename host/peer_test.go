@@ -1,10 +1,13 @@
 package host
 
 import (
+	"errors"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 )
 
 func TestH03Peer(t *testing.T) {
@@ -55,6 +58,54 @@ func TestH03LookAt(t *testing.T) {
 	}
 	if len(p.ancestors) < 2 || p.ancestors[0] != os.Getpid() || p.ancestors[1] != os.Getppid() || p.session == 0 {
 		t.Errorf("looked at %+v", p)
+	}
+}
+
+// Of those who may not call only so many are heard out at a time, and they keep nobody else out.
+func TestH03RefusedAreFew(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s")
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	no := errors.New("no")
+	d := &door{l, func(*net.UnixConn) error { return no }, make(chan struct{}, 2)}
+	accepted := make(chan *caller, 9)
+	go func() {
+		for {
+			c, err := d.Accept()
+			if err != nil {
+				return
+			}
+			accepted <- c.(*caller)
+		}
+	}()
+	dial := func() net.Conn {
+		c, err := net.Dial("unix", path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		c.SetDeadline(time.Now().Add(10 * time.Second))
+		return c
+	}
+	dial()
+	dial()
+	first, second := <-accepted, <-accepted
+	if first.refused != no || second.refused != no {
+		t.Errorf("%v, %v", first.refused, second.refused)
+	}
+	answer, err := io.ReadAll(dial())
+	if err != nil || string(answer) != "HTTP/1.1 403 Forbidden\r\nConnection: close\r\nContent-Length: 0\r\n\r\n" || len(accepted) != 0 {
+		t.Errorf("one too many: %q, %v, %d accepted", answer, err, len(accepted))
+	}
+	first.Close()
+	first.Close() // twice gives one place back
+	dial()
+	<-accepted
+	if answer, _ := io.ReadAll(dial()); len(answer) == 0 {
+		t.Error("one too many is heard out")
 	}
 }
 

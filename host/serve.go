@@ -6,11 +6,13 @@ import (
 	"crypto/subtle"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"hostshim/host/credential"
@@ -71,7 +73,7 @@ func (s *Server) Serve(stop <-chan os.Signal) error {
 	}
 	web := s.webServer()
 	failed := make(chan error, 1)
-	go func() { failed <- web.Serve(listener) }()
+	go func() { failed <- web.Serve(&door{listener, s.admit, make(chan struct{}, maxRefused)}) }()
 	s.log.Info("host is ready", "socket", h.Places.Socket(), "pid", os.Getpid(), "version", Version, "model_proxy", h.Models.base)
 	select {
 	case err = <-failed:
@@ -138,8 +140,51 @@ func (s *Server) endSessions(hurry <-chan os.Signal) {
 // connKey is where a connection's peer is kept, from the moment it was accepted (H03).
 type connKey struct{}
 
-// caller is what was found about a connection's peer: nil lets its requests in.
-type caller struct{ refused error }
+// caller is a connection, and what was found about its peer: nil lets its requests in.
+type caller struct {
+	*net.UnixConn
+	refused error
+	leave   func() // gives its place back; nil: it has none
+}
+
+func (c *caller) Close() error {
+	if c.leave != nil {
+		c.leave()
+	}
+	return c.UnixConn.Close()
+}
+
+// maxRefused is how many peers that may not call are heard out at a time. More get their answer before they ask: a
+// session could hold the host's descriptors, and keep everybody else out.
+const maxRefused = 32
+
+// door looks at who is at the other end of each connection.
+type door struct {
+	*net.UnixListener
+	admit func(*net.UnixConn) error
+	heard chan struct{}
+}
+
+func (d *door) Accept() (net.Conn, error) {
+	for {
+		conn, err := d.AcceptUnix()
+		if err != nil {
+			return nil, err
+		}
+		c := &caller{UnixConn: conn, refused: d.admit(conn)}
+		if c.refused == nil {
+			return c, nil
+		}
+		select {
+		case d.heard <- struct{}{}:
+			c.leave = sync.OnceFunc(func() { <-d.heard })
+			return c, nil
+		default:
+			io.WriteString(conn, "HTTP/1.1 403 Forbidden\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
+			conn.Close()
+		}
+	}
+}
 
 func (s *Server) webServer() *http.Server {
 	return &http.Server{
@@ -149,17 +194,13 @@ func (s *Server) webServer() *http.Server {
 		MaxHeaderBytes:    64 << 10,
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
-			return context.WithValue(ctx, connKey{}, caller{s.admit(c)})
+			return context.WithValue(ctx, connKey{}, c)
 		},
 	}
 }
 
 // admit says why a connection's peer may not call.
-func (s *Server) admit(c net.Conn) error {
-	conn, ok := c.(*net.UnixConn)
-	if !ok {
-		return errors.New("not a Unix socket")
-	}
+func (s *Server) admit(conn *net.UnixConn) error {
 	p, err := lookAt(conn)
 	if err == nil {
 		err = p.refuse(os.Geteuid(), s.trust, s.launcher.isShim)
@@ -171,8 +212,12 @@ func (s *Server) admit(c net.Conn) error {
 func (s *Server) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		http.NewResponseController(w).SetWriteDeadline(time.Time{}) // the last answer's is still set
-		if c, ok := r.Context().Value(connKey{}).(caller); !ok || c.refused != nil {
-			s.log.Warn("request refused", "peer", fmt.Sprint(c.refused), "path", fmt.Sprintf("%.100s", r.URL.Path))
+		c, ok := r.Context().Value(connKey{}).(*caller)
+		if !ok {
+			c = &caller{refused: errors.New("unknown")}
+		}
+		if c.refused != nil {
+			s.log.Warn("request refused", "peer", c.refused.Error(), "path", fmt.Sprintf("%.100s", r.URL.Path))
 			w.Header().Set("Connection", "close")
 			w.WriteHeader(http.StatusForbidden)
 			return
