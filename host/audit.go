@@ -39,15 +39,30 @@ func (h *Host) audit(row Row) error {
 	if _, err := h.Places.stateDir(); err != nil {
 		return fmt.Errorf("audit: %w", err)
 	}
-	f, err := os.OpenFile(h.Places.AuditFile(), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	f, err := os.OpenFile(h.Places.AuditFile(), os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
 		return fmt.Errorf("audit: %w", err)
 	}
 	defer f.Close()
+	if cutOff(f) {
+		line = append([]byte{'\n'}, line...)
+	}
 	if _, err := f.Write(append(line, '\n')); err != nil {
 		return fmt.Errorf("audit: %w", err)
 	}
 	return nil
+}
+
+// cutOff says whether f ends in a row without its end, as a full disk or a crash leaves it: the next row must not
+// become part of it.
+func cutOff(f *os.File) bool {
+	var last [1]byte
+	info, err := f.Stat()
+	if err != nil || info.Size() == 0 {
+		return false
+	}
+	n, _ := f.ReadAt(last[:], info.Size()-1)
+	return n == 1 && last[0] != '\n'
 }
 
 // row is the part of an audit row that a request tells. A refused request can be of any size.
