@@ -2,7 +2,6 @@ package llmproxy
 
 import (
 	"bytes"
-	"container/list"
 	"context"
 	"io"
 	"net"
@@ -25,8 +24,8 @@ type conn struct {
 	net.Conn
 	proxy    *Proxy
 	listener *listener
-	waiting  *list.Element // among those that may make room; the listener's to change
-	gone     bool          // does not count any more; likewise
+	place         // among those that may make room; the listener's to change
+	gone     bool // does not count any more; likewise
 
 	served bool   // the current request has a handler
 	before bool   // the request before it was on the sandbox route

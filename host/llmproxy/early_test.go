@@ -281,3 +281,25 @@ func TestP14StalledClientHarmsNobody(t *testing.T) {
 		t.Errorf("%d", resp.StatusCode)
 	}
 }
+
+func TestQueue(t *testing.T) {
+	var q queue
+	a, b, c := &conn{}, &conn{}, &conn{}
+	for _, each := range []*conn{a, b, c} {
+		q.push(each)
+	}
+	q.remove(b)
+	q.remove(b)
+	if q.first != a || a.next != c || c.prev != a || q.last != c || b.waiting {
+		t.Error("the middle one did not leave")
+	}
+	q.remove(a)
+	q.push(b)
+	q.remove(c)
+	if q.first != b || q.last != b || b.prev != nil || b.next != nil {
+		t.Error("the last one is not alone")
+	}
+	if q.remove(b); q.first != nil || q.last != nil {
+		t.Error("nobody is left, and somebody stands there")
+	}
+}

@@ -1,7 +1,6 @@
 package llmproxy
 
 import (
-	"container/list"
 	"net"
 	"sync"
 )
@@ -30,8 +29,46 @@ type listener struct {
 	mu     sync.Mutex
 	change sync.Cond // of anything below
 	open   int
-	idle   list.List // of *conn, the longest idle first
+	idle   queue
 	closed bool
+}
+
+// queue is connections without a request, the longest idle first. A list of package container would allocate at each
+// request.
+type queue struct{ first, last *conn }
+
+// place is where a connection stands in a queue.
+type place struct {
+	waiting    bool
+	prev, next *conn
+}
+
+func (q *queue) push(c *conn) {
+	c.place = place{waiting: true, prev: q.last}
+	if q.last != nil {
+		q.last.next = c
+	} else {
+		q.first = c
+	}
+	q.last = c
+}
+
+// remove takes c out, if it is in there.
+func (q *queue) remove(c *conn) {
+	if !c.waiting {
+		return
+	}
+	if c.prev != nil {
+		c.prev.next = c.next
+	} else {
+		q.first = c.next
+	}
+	if c.next != nil {
+		c.next.prev = c.prev
+	} else {
+		q.last = c.prev
+	}
+	c.place = place{}
 }
 
 func newListener(l net.Listener, p *Proxy, limit int) *listener {
@@ -62,18 +99,18 @@ func (l *listener) Accept() (net.Conn, error) {
 func (l *listener) enter(c *conn) (oldest *conn, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for l.open >= l.limit && l.idle.Len() == 0 && !l.closed {
+	for l.open >= l.limit && l.idle.first == nil && !l.closed {
 		l.change.Wait()
 	}
 	if l.closed {
 		return nil, false
 	}
 	if l.open >= l.limit {
-		oldest = l.idle.Front().Value.(*conn)
+		oldest = l.idle.first
 		l.drop(oldest)
 	}
 	l.open++
-	c.waiting = l.idle.PushBack(c)
+	l.idle.push(c)
 	return oldest, true
 }
 
@@ -89,18 +126,15 @@ func (l *listener) Close() error {
 func (l *listener) works(c *conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if c.waiting != nil {
-		l.idle.Remove(c.waiting)
-		c.waiting = nil
-	}
+	l.idle.remove(c)
 }
 
 // waits notes that c has none any more.
 func (l *listener) waits(c *conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !c.gone && c.waiting == nil {
-		c.waiting = l.idle.PushBack(c)
+	if !c.gone && !c.waiting {
+		l.idle.push(c)
 		l.change.Broadcast()
 	}
 }
@@ -118,10 +152,7 @@ func (l *listener) drop(c *conn) {
 		return
 	}
 	c.gone = true
-	if c.waiting != nil {
-		l.idle.Remove(c.waiting)
-		c.waiting = nil
-	}
+	l.idle.remove(c)
 	l.open--
 	l.change.Broadcast()
 }
