@@ -84,7 +84,7 @@ func (g *registry) ended(s *session) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	defer g.live.Done()
-	if now := g.byID[s.id]; now != s && now.previous != s {
+	if now := g.byID[s.id]; now != s && (now == nil || now.previous != s) {
 		return
 	}
 	g.order = append(g.order, s)
