@@ -178,7 +178,10 @@ func fail(err error) int {
 	return 1
 }
 
-func version([]string) int {
+func version(args []string) int {
+	if len(args) > 0 {
+		return usageError(fmt.Sprintf("unexpected argument %q", args[0]), "host version")
+	}
 	fmt.Println("host " + host.Version)
 	return 0
 }

@@ -53,6 +53,8 @@ func session(args []string) int {
 		return usageError(fmt.Sprintf("unknown session command %q", verb), cure)
 	case verb == "create" && *clientID == "":
 		return usageError("session create needs --client-id", cure)
+	case verb != "create" && (*asEnv || *clientID != "" || *idle != 0):
+		return usageError("--client-id, --idle-timeout and --env belong to session create", cure)
 	case *asJSON && *asEnv:
 		return usageError("--json and --env exclude each other", cure)
 	case *idle < 0 || *idle%time.Second != 0:
