@@ -66,8 +66,7 @@ func (h *Host) Run(r *Request) (end End, err error) {
 		failed = running.sandboxFailure(failed, end.Status)
 		h.auditLaunch(running.plan, failed)
 		var refusal *Refusal
-		// A shim that says nothing and claims success is none of ours.
-		if errors.As(failed, &refusal) && (refusal.Code == SandboxUnavailable || end.Status == 0) {
+		if errors.As(failed, &refusal) && refusal.Code == SandboxUnavailable {
 			return end, refusal
 		}
 	}

@@ -179,8 +179,8 @@ func fail(err error) int {
 }
 
 func version(args []string) int {
-	if len(args) > 0 {
-		return usageError(fmt.Sprintf("unexpected argument %q", args[0]), "host version")
+	if code, ok := newFlags("version").parse(args, 0); !ok {
+		return code
 	}
 	fmt.Println("host " + host.Version)
 	return 0
