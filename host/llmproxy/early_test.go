@@ -235,9 +235,13 @@ func TestP14ConnectionsAreBounded(t *testing.T) {
 	l.works(second)
 	l.works(third)
 	dialRaw(t, inner.Addr().String())
-	time.Sleep(20 * time.Millisecond)
-	if len(accepted) != 0 || open() != 2 {
-		t.Fatalf("%d accepted, %d are open", len(accepted), open())
+	select {
+	case <-accepted:
+		t.Fatal("one more than the bound was accepted")
+	case <-time.After(20 * time.Millisecond):
+	}
+	if open() != 2 {
+		t.Fatalf("%d are open", open())
 	}
 	second.Close()
 	second.Close() // twice frees one
@@ -248,7 +252,11 @@ func TestP14ConnectionsAreBounded(t *testing.T) {
 
 	// Nobody waits for a listener that is closed.
 	l.works(fourth)
-	time.Sleep(20 * time.Millisecond)
+	select {
+	case err := <-over:
+		t.Fatal(err)
+	case <-time.After(20 * time.Millisecond): // the loop waits by now
+	}
 	l.Close()
 	<-over
 }
