@@ -37,7 +37,9 @@ func (l *launch) becomeLeader() error {
 
 // look finds out who started the shim. Only the controlling terminal tells its foreground group, so a standard
 // descriptor that tells it is the terminal of the shell which made the shim a job, in front or behind. With the
-// terminal on 2 alone, a shim behind is a program's child rather than a pipeline's member.
+// terminal on 2 alone, a shim behind is a program's child rather than a pipeline's member. A group of another
+// process namespace, as that of a shim which unshare or nsenter started, has the number 0 here: the terminal could
+// not be given back to it, so the target stays in it.
 func (t *terminal) look() {
 	var own [3]bool
 	for fd := range own {
@@ -45,7 +47,7 @@ func (t *terminal) look() {
 		own[fd] = err == nil
 	}
 	switch {
-	case own[0] && own[1]:
+	case own[0] && own[1] && unix.Getpgrp() != 0:
 		t.fd = 0
 	case own[0] || own[1] || own[2] && t.inFront():
 		t.share = true
