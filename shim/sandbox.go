@@ -1,6 +1,8 @@
 package shim
 
 import (
+	"errors"
+	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -33,10 +35,19 @@ func (e *stageError) Unwrap() error {
 	return e.Errno
 }
 
+// stageFailure names the step that failed.
+func stageFailure(step string, err error) error {
+	e := &stageError{Sandbox: true, Step: step}
+	if !errors.As(err, &e.Errno) {
+		e.Reason = err.Error()
+	}
+	return e
+}
+
 // stageReport is the shim's side of the pipe on which the second stage says how far it came: nothing and the
 // end, it died; a mark and the end (the exec closed the pipe), the target runs; a record, why it does not.
 type stageReport struct {
-	read  int        // a plain descriptor: the runtime's poller would cost the shim two more
+	read  *os.File   // non-blocking: reading it holds no thread
 	close []*os.File // what the second stage got and the shim keeps no copy of
 }
 
@@ -61,20 +72,12 @@ func (r *stageReport) wait() error {
 	if r == nil {
 		return nil
 	}
-	defer syscall.Close(r.read)
-	buf := make([]byte, maxReport)
-	for n := 0; ; {
-		m, err := syscall.Read(r.read, buf[n:])
-		switch {
-		case err == syscall.EINTR:
-		case err != nil:
-			return &stageError{Sandbox: true, Errno: err.(syscall.Errno), Step: "sandbox: second stage"}
-		case m == 0:
-			return decodeReport(buf[:n])
-		default:
-			n += m
-		}
+	defer r.read.Close()
+	data, err := io.ReadAll(io.LimitReader(r.read, maxReport))
+	if err != nil {
+		return stageFailure("sandbox: second stage", err)
 	}
+	return decodeReport(data)
 }
 
 // encodeReport makes the record of an error: E, the errno, s or x, then step and reason, a line each.

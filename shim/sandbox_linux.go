@@ -27,12 +27,11 @@ func sandboxed(cmd *exec.Cmd, profile string, token, listener *os.File) (*stageR
 	if err != nil {
 		return nil, err
 	}
-	var pipe [2]int
-	if err := syscall.Pipe2(pipe[:], syscall.O_CLOEXEC); err != nil {
+	read, write, err := os.Pipe()
+	if err != nil {
 		file.Close()
 		return nil, stageFailure("sandbox: second stage", err)
 	}
-	write := os.NewFile(uintptr(pipe[1]), "report")
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}
@@ -48,7 +47,7 @@ func sandboxed(cmd *exec.Cmd, profile string, token, listener *os.File) (*stageR
 	}
 	cmd.Path, cmd.Args = "/proc/self/exe", s.encode()
 	cmd.ExtraFiles = []*os.File{write, listener, token, file} // 3, 4, 5, 6
-	return &stageReport{read: pipe[0], close: []*os.File{write, file}}, nil
+	return &stageReport{read: read, close: []*os.File{write, file}}, nil
 }
 
 // startStage is cmd.Start for a command that sandboxed rewrote, and for any other.
@@ -142,13 +141,4 @@ func decodeStage(args []string) (*stageArgs, error) {
 		path:     args[4],
 		argv:     args[5:],
 	}, nil
-}
-
-// stageFailure names the step that failed.
-func stageFailure(step string, err error) error {
-	e := &stageError{Sandbox: true, Step: step}
-	if !errors.As(err, &e.Errno) {
-		e.Reason = err.Error()
-	}
-	return e
 }
