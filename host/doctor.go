@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"hostshim/shim"
@@ -211,7 +212,7 @@ func (d *doctor) try(r *Request, within time.Duration) ([]byte, error) {
 	said := &stderrLog{log: discard}
 	streams.pump(streams.out, &out)
 	streams.pump(streams.err, said)
-	timer := time.AfterFunc(within, func() { running.cmd.Process.Kill() })
+	timer := time.AfterFunc(within, func() { running.shim.signal(syscall.SIGKILL) })
 	_, err = running.awaitStart(0)
 	status, _ := running.wait()
 	late := !timer.Stop()

@@ -30,7 +30,7 @@ type stdio struct {
 // running is a launch that has a shim.
 type running struct {
 	*plan
-	cmd    *exec.Cmd
+	shim   *child
 	events chan shimEvent // closed when the shim is gone
 	undo   []func()       // what the launch made, undone last first
 
@@ -136,20 +136,21 @@ func (h *Host) startShim(r *running, profile string, io stdio) error {
 	if profile != "" {
 		o.args = append(o.args, "--sandbox-profile", profile)
 	}
-	r.cmd = &exec.Cmd{
+	cmd := &exec.Cmd{
 		Path: h.Places.Shim, Args: append(append(o.args, "--"), r.argv...), Env: env, Dir: r.Directory,
 		Stdin: io.in, Stdout: io.out, Stderr: io.err, ExtraFiles: o.files,
 		SysProcAttr: &syscall.SysProcAttr{Setsid: io.apart && !io.pty},
 	}
-	endWithHost(r.cmd.SysProcAttr)
+	endWithHost(cmd.SysProcAttr)
 	start := (*exec.Cmd).Start
 	if h.startShimOn != nil {
 		start = h.startShimOn
 	}
-	if err := start(r.cmd); err != nil {
+	if err := start(cmd); err != nil {
 		status.Close()
 		return fmt.Errorf("shim: %w", err)
 	}
+	r.shim = newChild(cmd.Process)
 	go readEvents(status, r.events)
 	return nil
 }
@@ -238,7 +239,7 @@ func (r *running) awaitStart(within time.Duration) (pid int, err error) {
 			case !ok:
 				return 0, &Refusal{SpawnFailed, "the shim ended before its target had started"}
 			case e.Event == shim.EventStarted:
-				r.record.runs(r.cmd.Process.Pid, e.Pid, r.pairingID)
+				r.record.runs(r.shim.pid, e.Pid, r.pairingID)
 				return e.Pid, r.serveOwnNetwork()
 			case e.Event == shim.EventSpawnFailed:
 				return 0, &Refusal{SpawnFailed, fmt.Sprintf("%q: %v", r.argv[0], syscall.Errno(e.Errno))}
@@ -263,8 +264,7 @@ func (r *running) sandboxFailure(err error, status int) error {
 
 // wait is the shim's exit status once it has ended, and the signal if one ended it.
 func (r *running) wait() (status int, signal syscall.Signal) {
-	r.cmd.Wait()
-	ws, ok := r.cmd.ProcessState.Sys().(syscall.WaitStatus)
+	ws, ok := r.shim.wait()
 	switch {
 	case !ok:
 		return shim.ExitUsage, 0

@@ -129,6 +129,7 @@ type Host struct {
 	settings    settingsMemory // of the proxy, which asks at every request
 	modelsOnce  sync.Mutex
 	startShimOn func(*exec.Cmd) error // starts a shim on a thread that stays; nil: the caller's does
+	served      bool                  // a long-lived host, which has the state folder's host.lock
 }
 
 // New returns a host that works with the given places.

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,8 +14,9 @@ import (
 	"hostshim/shim"
 )
 
-// record is the file that stands for a live session: <state>/sessions/<id>.json, locked by the host that runs it.
-// A record that nobody locks is a session whose host was killed: the next host cleans up after it.
+// record is the file that stands for a live session: <state>/sessions/<id>.json. A foreground launch locks it, and
+// one that nobody locks is a session whose host was killed: the next host cleans up after it. The many of a long-lived
+// host are served ones: its host.lock stands for them all, so only the next long-lived host can tell that they are lost.
 type record struct {
 	SessionID  string `json:"session_id"`
 	Kind       string `json:"kind"`
@@ -24,8 +26,10 @@ type record struct {
 	Credential string `json:"credential"`
 	Temp       string `json:"temp,omitempty"`
 	Profile    string `json:"profile,omitempty"`
+	Served     bool   `json:"served,omitempty"`
 
-	file *os.File
+	path string
+	file *os.File // nil: served, and a descriptor less in each new process
 }
 
 // claim takes the session id: of two launches with one id exactly one gets the lock.
@@ -35,9 +39,9 @@ func (h *Host) claim(p *plan, profile string) (*record, error) {
 		return nil, &Refusal{SpawnFailed, err.Error()}
 	}
 	r := &record{SessionID: p.SessionID, Kind: p.Kind, TemplateID: p.TemplateID, Directory: p.Directory,
-		Sandbox: p.Sandbox, Credential: p.credential, Temp: p.temp, Profile: profile}
-	path := filepath.Join(dir, p.SessionID+".json")
-	f, err := lockFile(path, os.O_RDWR|os.O_CREATE)
+		Sandbox: p.Sandbox, Credential: p.credential, Temp: p.temp, Profile: profile, Served: h.served,
+		path: filepath.Join(dir, p.SessionID+".json")}
+	f, err := lockFile(r.path, os.O_RDWR|os.O_CREATE)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		return nil, &Refusal{SessionExists, fmt.Sprintf("session %q is running", p.SessionID)}
 	} else if err != nil {
@@ -45,7 +49,9 @@ func (h *Host) claim(p *plan, profile string) (*record, error) {
 	}
 	r.file = f
 	if info, err := f.Stat(); err == nil && info.Size() > 0 {
-		h.bury(f) // a lost session of the same id
+		if _, err := h.bury(f); err != nil {
+			return nil, &Refusal{SessionExists, err.Error()}
+		}
 		return h.claim(p, profile)
 	}
 	text, err := json.Marshal(r)
@@ -55,6 +61,10 @@ func (h *Host) claim(p *plan, profile string) (*record, error) {
 	if err != nil {
 		r.release()
 		return nil, &Refusal{SpawnFailed, err.Error()}
+	}
+	if r.Served {
+		r.file = nil
+		f.Close()
 	}
 	return r, nil
 }
@@ -73,9 +83,18 @@ type leftovers struct {
 func (r *record) runs(shim, target int, pairingID string) {
 	s, err1 := processOf(shim)
 	t, err2 := processOf(target)
-	if text, err := json.Marshal(leftovers{pairingID, shim, s.start, target, t.start}); errors.Join(err, err1, err2) == nil {
-		r.file.Write(append(text, '\n'))
+	text, err := json.Marshal(leftovers{pairingID, shim, s.start, target, t.start})
+	if errors.Join(err, err1, err2) != nil {
+		return
 	}
+	f := r.file
+	if f == nil {
+		if f, err = os.OpenFile(r.path, os.O_WRONLY|os.O_APPEND|syscall.O_NOFOLLOW, 0); err != nil {
+			return
+		}
+		defer f.Close()
+	}
+	f.Write(append(text, '\n'))
 }
 
 // end kills what outlived a killed host. Its shim was told to end; a target may have ignored that.
@@ -90,8 +109,10 @@ func (l leftovers) end() {
 
 // release ends the claim.
 func (r *record) release() {
-	os.Remove(r.file.Name())
-	r.file.Close()
+	os.Remove(r.path)
+	if r.file != nil {
+		r.file.Close()
+	}
 }
 
 // lockFile opens and locks path. A file that was removed between the two is not the one that others will see.
@@ -130,25 +151,40 @@ func (h *Host) Sweep() (lost []string) {
 		if !ok || !shim.ValidSessionID(id) {
 			continue
 		}
-		f, err := lockFile(filepath.Join(dir, e.Name()), os.O_RDWR)
+		path := filepath.Join(dir, e.Name())
+		if !h.served && isServed(path) {
+			continue // without a lock, which could keep the long-lived host from it
+		}
+		f, err := lockFile(path, os.O_RDWR)
 		if err != nil {
 			continue // somebody's, or gone
 		}
-		if h.bury(f) {
+		if was, _ := h.bury(f); was {
 			lost = append(lost, id)
 		}
 	}
 	return lost
 }
 
-// bury removes what a lost session left, then its record f, which the caller has locked.
-func (h *Host) bury(f *os.File) bool {
+func isServed(path string) bool {
+	text, err := os.ReadFile(path)
+	var r record
+	return err == nil && json.NewDecoder(bytes.NewReader(text)).Decode(&r) == nil && r.Served
+}
+
+// bury removes what a lost session left, then its record f, which the caller has locked, and says whether there was
+// a session. It fails for a record that may be a living host's.
+func (h *Host) bury(f *os.File) (was bool, err error) {
 	defer f.Close()
-	defer os.Remove(f.Name())
 	var r record
 	lines := json.NewDecoder(f)
-	if err := lines.Decode(&r); err != nil {
-		return false // its host was killed before it had written anything else
+	unfinished := lines.Decode(&r)
+	if r.Served && !h.served {
+		return false, errors.New("a session of that id is, or was, the long-lived host's")
+	}
+	defer os.Remove(f.Name())
+	if unfinished != nil {
+		return false, nil // its host was killed before it had written anything else
 	}
 	var left leftovers
 	if lines.Decode(&left) == nil {
@@ -164,7 +200,7 @@ func (h *Host) bury(f *os.File) bool {
 	h.audit(Row{Event: "session_end", Outcome: "error", SessionID: r.SessionID, Kind: r.Kind, TemplateID: r.TemplateID,
 		Directory: r.Directory, Sandbox: r.Sandbox, Credential: r.Credential, PairingID: left.PairingID,
 		Error: "its host was killed"})
-	return true
+	return true, nil
 }
 
 func (p Places) profiles() string { return filepath.Join(p.State, "profiles") }

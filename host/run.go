@@ -49,8 +49,7 @@ func (h *Host) Run(r *Request) (end End, err error) {
 		for {
 			select {
 			case sig := <-signals:
-				// The process is a child not yet waited for, or os refuses: never a stranger's number.
-				running.cmd.Process.Signal(sig)
+				running.shim.signal(sig.(syscall.Signal))
 			case <-done:
 				return
 			}

@@ -60,6 +60,7 @@ func (s *Server) Serve(stop <-chan os.Signal) error {
 		return err
 	}
 	defer lock.Close()
+	h.served = true
 	for _, id := range h.Sweep() {
 		s.log.Warn("a session was lost: its host was killed", "session", id)
 	}

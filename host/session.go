@@ -3,7 +3,6 @@ package host
 import (
 	"fmt"
 	"log/slog"
-	"os"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -109,7 +108,7 @@ func (s *session) attach(r *running) {
 	s.mu.Lock()
 	s.running = r
 	s.view.TemplateID, s.view.Sandbox, s.view.Credential, s.view.PairingID = r.TemplateID, r.Sandbox, r.credential, r.pairingID
-	s.view.RootPID = r.cmd.Process.Pid
+	s.view.RootPID = r.shim.pid
 	closing := s.closing
 	s.mu.Unlock()
 	s.touch()
@@ -183,7 +182,7 @@ func (s *session) signal() {
 	if s.running == nil || s.gone {
 		return
 	}
-	s.running.cmd.Process.Signal(syscall.SIGTERM)
+	s.running.shim.signal(syscall.SIGTERM)
 	timer := time.AfterFunc(killAfter, s.kill)
 	go func() {
 		<-s.done
@@ -199,12 +198,12 @@ func (s *session) kill() {
 	if s.running == nil || s.gone {
 		return
 	}
-	shim, target := s.running.cmd.Process, s.view.TargetPID
-	shim.Signal(syscall.SIGSTOP)
-	if p, err := processOf(target); target > 0 && err == nil && p.parent == shim.Pid {
+	shim, target := s.running.shim, s.view.TargetPID
+	shim.signal(syscall.SIGSTOP)
+	if p, err := processOf(target); target > 0 && err == nil && p.parent == shim.pid {
 		syscall.Kill(-target, syscall.SIGKILL)
 	}
-	shim.Signal(os.Kill)
+	shim.signal(syscall.SIGKILL)
 }
 
 // ended waits for the shim and cleans up after the session. The status is the shim's own, the signal the target's.

@@ -61,7 +61,7 @@ func (s *Server) begin(ses *session) error {
 	ses.watchIdle()
 	s.host.auditLaunch(running.plan, nil)
 	s.sessions.started(ses)
-	ses.log.Info("session started", "kind", r.Kind, "template", r.TemplateID, "credential", running.credential, "sandbox", r.Sandbox, "shim", running.cmd.Process.Pid, "target", pid)
+	ses.log.Info("session started", "kind", r.Kind, "template", r.TemplateID, "credential", running.credential, "sandbox", r.Sandbox, "shim", running.shim.pid, "target", pid)
 	go s.watch(ses)
 	return nil
 }
@@ -72,7 +72,7 @@ func (s *Server) notStarted(ses *session, err error) error {
 	r := ses.running
 	ses.signal()
 	status, _ := ses.ended()
-	s.launcher.forget(r.cmd.Process.Pid)
+	s.launcher.forget(r.shim.pid)
 	ses.out.end()
 	close(ses.done)
 	var refusal *Refusal
@@ -110,7 +110,7 @@ func (s *session) lastWords() string {
 func (s *Server) watch(ses *session) {
 	status, signal := ses.ended()
 	running := ses.running
-	s.launcher.forget(running.cmd.Process.Pid)
+	s.launcher.forget(running.shim.pid)
 	row := running.row("session_end")
 	row.Outcome, row.Credential, row.PairingID = "ok", running.credential, running.pairingID
 	if err := s.host.audit(row); err != nil {
