@@ -100,6 +100,7 @@ func (s *script) output(c *call, which string) error {
 	return s.search(m, c.neg, string(text), which)
 }
 
+// cmdGrep searches what is there. What must match in a stream that goes on may still be on its way.
 func cmdGrep(s *script, c *call) error {
 	m, err := parseMatch(c.args)
 	if err != nil {
@@ -107,6 +108,15 @@ func cmdGrep(s *script, c *call) error {
 	}
 	if len(m.rest) != 1 {
 		return errUsage
+	}
+	st, _, err := s.stream(m.rest[0])
+	if err != nil {
+		return err
+	}
+	if st != nil && c.neg == 0 && m.count != 0 {
+		s.poll(func() (bool, error) {
+			return st.ended() || len(m.re.FindAllString(screen(st.text()), m.count)) >= max(m.count, 1), nil
+		})
 	}
 	text, err := s.read(m.rest[0])
 	if err != nil {
