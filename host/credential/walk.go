@@ -51,7 +51,7 @@ func walk(path string, me uint32) (st unix.Stat_t, err error) {
 		if err != nil {
 			return st, err
 		}
-		next := filepath.Join(dir, name)
+		next := strings.TrimSuffix(dir, "/") + "/" + name
 		if err := unix.Lstat(next, &st); err != nil {
 			return st, err
 		}
@@ -85,14 +85,13 @@ func walk(path string, me uint32) (st unix.Stat_t, err error) {
 // folder refuses a folder that other users can write. A sticky one like /tmp is shared instead: in it, only
 // the owners of an entry and of the folder can replace the entry.
 func folder(dir string, st *unix.Stat_t, me uint32) (shared bool, err error) {
-	reason := writers(st, me)
-	if reason == "" {
-		return false, nil
-	}
 	if trusted(st, me) && st.Mode&unix.S_ISVTX != 0 {
-		return true, nil
+		return st.Mode&0o022 != 0, nil
 	}
-	return false, fmt.Errorf("other users can write the folder %s (%s)", dir, reason)
+	if reason := writers(st, me); reason != "" {
+		return false, fmt.Errorf("other users can write the folder %s (%s)", dir, reason)
+	}
+	return false, nil
 }
 
 // names splits a path; empty names and "." lead nowhere.
