@@ -29,6 +29,9 @@ type Row struct {
 // AuditFile is where the rows are: one JSON object a line, only ever appended to.
 func (p Places) AuditFile() string { return filepath.Join(p.State, "audit.jsonl") }
 
+// rowWithin is how long a row waits for those of other hosts, which could look like one that was cut off.
+const rowWithin = 100 * time.Millisecond
+
 // audit appends a row in one write, so that rows of several hosts never mix.
 func (h *Host) audit(row Row) error {
 	row.Time = time.Now().UTC().Format(time.RFC3339Nano)
@@ -44,7 +47,7 @@ func (h *Host) audit(row Row) error {
 		return fmt.Errorf("audit: %w", err)
 	}
 	defer f.Close()
-	if cutOff(f) {
+	if flock(f, time.Now().Add(rowWithin)) == nil && cutOff(f) {
 		line = append([]byte{'\n'}, line...)
 	}
 	if _, err := f.Write(append(line, '\n')); err != nil {
@@ -72,19 +75,23 @@ func (r *Request) row(event string) Row {
 		Directory: cut(r.Directory, 4096), Sandbox: r.Sandbox, Credential: CredentialNone}
 }
 
-// ReadRows reads audit rows. The first line that is not a row, as one cut off by a full disk, is an error that
-// names it; the rows around it are read all the same.
-func ReadRows(r io.Reader) (rows []Row, err error) {
+// ReadRows gives each audit row to each, as it is stored and as it reads. The first line that is not a row, as one cut
+// off by a full disk, is an error that names it; the rows around it are read all the same. An empty line is none: a host
+// that could not wait for another may take its row for one that was cut off.
+func ReadRows(r io.Reader, each func(line []byte, row Row) error) (err error) {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, 1<<20)
 	for n := 1; lines.Scan(); n++ {
 		var row Row
 		switch bad := json.Unmarshal(lines.Bytes(), &row); {
+		case len(lines.Bytes()) == 0:
 		case bad == nil:
-			rows = append(rows, row)
+			if err := each(lines.Bytes(), row); err != nil {
+				return err
+			}
 		case err == nil:
 			err = fmt.Errorf("audit row %d: %w", n, bad)
 		}
 	}
-	return rows, errors.Join(err, lines.Err())
+	return errors.Join(err, lines.Err())
 }

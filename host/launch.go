@@ -151,6 +151,7 @@ func (h *Host) startShim(r *running, profile string, io stdio) error {
 		return fmt.Errorf("shim: %w", err)
 	}
 	r.shim = newChild(cmd.Process)
+	r.record.runs(r.shim.pid, 0, r.pairingID)
 	go readEvents(status, r.events)
 	return nil
 }

@@ -1,22 +1,18 @@
 package host
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
-
-	"hostshim/shim"
+	"time"
 )
 
-// record is the file that stands for a live session: <state>/sessions/<id>.json. A foreground launch locks it, and
-// one that nobody locks is a session whose host was killed: the next host cleans up after it. The many of a long-lived
-// host are served ones: its host.lock stands for them all, so only the next long-lived host can tell that they are lost.
+// record is the file that stands for a live session: <state>/sessions/<id>.json. A foreground launch locks it. The many
+// of a long-lived host are served ones: its host.lock stands for them all. A record whose lock nobody has is a session
+// whose host was killed: the next host cleans up after it.
 type record struct {
 	SessionID  string `json:"session_id"`
 	Kind       string `json:"kind"`
@@ -32,7 +28,12 @@ type record struct {
 	file *os.File // nil: served, and a descriptor less in each new process
 }
 
-// claim takes the session id: of two launches with one id exactly one gets the lock.
+// claimWithin is how long a claim waits for who has the record locked: that may be another host cleaning up, which took
+// a new record for a killed host's.
+const claimWithin = 100 * time.Millisecond
+
+// claim takes the session id: of two foreground launches with one id exactly one gets the lock. In a long-lived host
+// the registry has seen to that, as far as ids that differ are files that differ.
 func (h *Host) claim(p *plan, profile string) (*record, error) {
 	dir, err := h.Places.stateDir("sessions")
 	if err != nil {
@@ -41,17 +42,20 @@ func (h *Host) claim(p *plan, profile string) (*record, error) {
 	r := &record{SessionID: p.SessionID, Kind: p.Kind, TemplateID: p.TemplateID, Directory: p.Directory,
 		Sandbox: p.Sandbox, Credential: p.credential, Temp: p.temp, Profile: profile, Served: h.served,
 		path: filepath.Join(dir, p.SessionID+".json")}
-	f, err := lockFile(r.path, os.O_RDWR|os.O_CREATE)
+	running := &Refusal{SessionExists, fmt.Sprintf("session %q is running", p.SessionID)}
+	f, err := lockFile(r.path, os.O_RDWR|os.O_CREATE, claimWithin)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
-		return nil, &Refusal{SessionExists, fmt.Sprintf("session %q is running", p.SessionID)}
+		return nil, running
 	} else if err != nil {
 		return nil, &Refusal{SpawnFailed, err.Error()}
 	}
 	r.file = f
 	if info, err := f.Stat(); err == nil && info.Size() > 0 {
-		if _, err := h.bury(f); err != nil {
-			return nil, &Refusal{SessionExists, err.Error()}
+		if isServed(r.path) {
+			f.Close()
+			return nil, running
 		}
+		h.bury(f, false) // a lost session of the same id
 		return h.claim(p, profile)
 	}
 	text, err := json.Marshal(r)
@@ -69,8 +73,8 @@ func (h *Host) claim(p *plan, profile string) (*record, error) {
 	return r, nil
 }
 
-// leftovers is the record's second line: what is known only once the session has started, and may still run when
-// the host was killed.
+// leftovers is each further line of the record, of which the last counts: what is known only once the shim has
+// started, and then its target, and may still run when the host was killed.
 type leftovers struct {
 	PairingID   string `json:"pairing_id,omitempty"`
 	Shim        int    `json:"shim_pid"`
@@ -79,12 +83,19 @@ type leftovers struct {
 	TargetStart string `json:"target_start"`
 }
 
-// runs notes the processes of a session that has started, and its pairing. A number alone could be another's later.
+// runs notes the processes of a session, of which there is no target (0) at first, and its pairing. A number alone
+// could be another's later.
 func (r *record) runs(shim, target int, pairingID string) {
-	s, err1 := processOf(shim)
-	t, err2 := processOf(target)
+	s, err := processOf(shim)
+	var t process
+	if target > 0 && err == nil {
+		t, err = processOf(target)
+	}
+	if err != nil {
+		return // it has ended
+	}
 	text, err := json.Marshal(leftovers{pairingID, shim, s.start, target, t.start})
-	if errors.Join(err, err1, err2) != nil {
+	if err != nil {
 		return
 	}
 	f := r.file
@@ -97,7 +108,8 @@ func (r *record) runs(shim, target int, pairingID string) {
 	f.Write(append(text, '\n'))
 }
 
-// end kills what outlived a killed host. Its shim was told to end; a target may have ignored that.
+// end kills what outlived a killed host. Its shim was told to end; a target may have ignored that. One that is not
+// known goes with its shim (Linux).
 func (l leftovers) end() {
 	if t, err := processOf(l.Target); err == nil && l.Target > 1 && t.start == l.TargetStart {
 		syscall.Kill(-l.Target, syscall.SIGKILL)
@@ -115,14 +127,16 @@ func (r *record) release() {
 	}
 }
 
-// lockFile opens and locks path. A file that was removed between the two is not the one that others will see.
-func lockFile(path string, flags int) (*os.File, error) {
+// lockFile opens and locks path, which may take that long; EWOULDBLOCK: somebody else has it locked. A file that was
+// removed between the two is not the one that others will see.
+func lockFile(path string, flags int, within time.Duration) (*os.File, error) {
+	late := time.Now().Add(within)
 	for {
 		f, err := os.OpenFile(path, flags|syscall.O_NOFOLLOW, 0o600)
 		if err != nil {
 			return nil, err
 		}
-		if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		if err := flock(f, late); err != nil {
 			f.Close()
 			return nil, err
 		}
@@ -138,92 +152,13 @@ func lockFile(path string, flags int) (*os.File, error) {
 	}
 }
 
-// Sweep cleans up after sessions whose host was killed, and returns their ids: profile and temporary folder are
-// removed, and each leaves an audit row.
-func (h *Host) Sweep() (lost []string) {
-	dir := filepath.Join(h.Places.State, "sessions")
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil
-	}
-	for _, e := range entries {
-		id, ok := strings.CutSuffix(e.Name(), ".json")
-		if !ok || !shim.ValidSessionID(id) {
-			continue
+// flock locks f, or says EWOULDBLOCK when it is late.
+func flock(f *os.File, late time.Time) error {
+	for {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err != syscall.EWOULDBLOCK || !time.Now().Before(late) {
+			return err
 		}
-		path := filepath.Join(dir, e.Name())
-		if !h.served && isServed(path) {
-			continue // without a lock, which could keep the long-lived host from it
-		}
-		f, err := lockFile(path, os.O_RDWR)
-		if err != nil {
-			continue // somebody's, or gone
-		}
-		if was, _ := h.bury(f); was {
-			lost = append(lost, id)
-		}
+		time.Sleep(time.Millisecond)
 	}
-	return lost
-}
-
-func isServed(path string) bool {
-	text, err := os.ReadFile(path)
-	var r record
-	return err == nil && json.NewDecoder(bytes.NewReader(text)).Decode(&r) == nil && r.Served
-}
-
-// bury removes what a lost session left, then its record f, which the caller has locked, and says whether there was
-// a session. It fails for a record that may be a living host's.
-func (h *Host) bury(f *os.File) (was bool, err error) {
-	defer f.Close()
-	var r record
-	lines := json.NewDecoder(f)
-	unfinished := lines.Decode(&r)
-	if r.Served && !h.served {
-		return false, errors.New("a session of that id is, or was, the long-lived host's")
-	}
-	defer os.Remove(f.Name())
-	if unfinished != nil {
-		return false, nil // its host was killed before it had written anything else
-	}
-	var left leftovers
-	if lines.Decode(&left) == nil {
-		left.end()
-	}
-	// The record lies in a folder that only this user can write, and still only what a host makes is removed.
-	if filepath.Dir(r.Profile) == h.Places.profiles() {
-		os.Remove(r.Profile)
-	}
-	if strings.HasPrefix(filepath.Base(r.Temp), "relay-") && filepath.Dir(r.Temp) == realTemp() {
-		removeTree(r.Temp)
-	}
-	h.audit(Row{Event: "session_end", Outcome: "error", SessionID: r.SessionID, Kind: r.Kind, TemplateID: r.TemplateID,
-		Directory: r.Directory, Sandbox: r.Sandbox, Credential: r.Credential, PairingID: left.PairingID,
-		Error: "its host was killed"})
-	return true, nil
-}
-
-func (p Places) profiles() string { return filepath.Join(p.State, "profiles") }
-
-// removeTree removes a session's temporary folder, with folders in it that the session closed to itself. The
-// folder is the session's: nothing may lead out of it.
-func removeTree(dir string) error {
-	if err := os.RemoveAll(dir); err == nil {
-		return nil
-	}
-	if err := os.Chmod(dir, 0o700); err != nil { // the folder above is not the session's: this is no link
-		return err
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	fs.WalkDir(root.FS(), ".", func(path string, d fs.DirEntry, err error) error {
-		if d != nil && d.IsDir() {
-			root.Chmod(path, 0o700) // before the walk reads it
-		}
-		return nil
-	})
-	return os.RemoveAll(dir)
 }

@@ -22,6 +22,10 @@ import (
 // stopWithin is how long a stop waits for sessions after their KILL, and for answers that are on their way.
 const stopWithin = 5 * time.Second
 
+// lockWithin is how long a start waits for the host.lock, which a killed host's half-started child may still hold, and
+// a foreground launch while it cleans up after a killed host.
+const lockWithin = time.Second
+
 // Server is the long-lived host: it takes launches over its socket and keeps their sessions (H02).
 type Server struct {
 	host     *Host
@@ -32,6 +36,7 @@ type Server struct {
 	digest   [sha256.Size]byte // of the bearer
 	trust    bool              // no_new_privs tells a session's process from another
 	begun    time.Time
+	lock     *os.File // host.lock, held until the process is gone: a session may outlast Serve
 }
 
 // NewServer makes a long-lived host of h, whose warnings go to log from now on. An empty bearer asks for none.
@@ -52,14 +57,13 @@ func (s *Server) Serve(stop <-chan os.Signal) error {
 	if err := checkSocketPath(h.Places.Socket()); err != nil {
 		return err
 	}
-	if _, err := h.Places.stateDir(); err != nil {
-		return err
-	}
-	lock, err := h.hostLock()
+	_, err := h.Places.stateDir()
 	if err != nil {
 		return err
 	}
-	defer lock.Close()
+	if s.lock, err = h.hostLock(lockWithin); err != nil {
+		return err
+	}
 	h.served = true
 	for _, id := range h.Sweep() {
 		s.log.Warn("a session was lost: its host was killed", "session", id)

@@ -1,10 +1,10 @@
 package main
 
 import (
+	"bufio"
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -32,18 +32,23 @@ func audit(args []string) int {
 	}
 	defer file.Close()
 	if *asJSON {
-		if _, err := io.Copy(os.Stdout, file); err != nil {
+		w := bufio.NewWriter(os.Stdout)
+		bad := host.ReadRows(file, func(line []byte, _ host.Row) error {
+			_, err := fmt.Fprintf(w, "%s\n", line)
+			return err
+		})
+		if err := errors.Join(w.Flush(), bad); err != nil {
 			return fail(err)
 		}
 		return 0
 	}
-	rows, bad := host.ReadRows(file)
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "TIME\tEVENT\tOUTCOME\tSESSION\tKIND\tTEMPLATE\tCREDENTIAL\tDIRECTORY\tERROR")
-	for _, r := range rows {
-		fmt.Fprintf(w, "%.19s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", plain(r.Time), plain(r.Event), plain(r.Outcome),
+	bad := host.ReadRows(file, func(_ []byte, r host.Row) error {
+		_, err := fmt.Fprintf(w, "%.19s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", plain(r.Time), plain(r.Event), plain(r.Outcome),
 			plain(r.SessionID), plain(r.Kind), plain(r.TemplateID), plain(r.Credential), plain(r.Directory), plain(r.Error))
-	}
+		return err
+	})
 	if err := errors.Join(w.Flush(), bad); err != nil {
 		return fail(err)
 	}

@@ -113,6 +113,12 @@ func (f *flags) parse(args []string, positional int) (code int, ok bool) {
 	return 0, true
 }
 
+// given says whether the flag was, even with its default's value.
+func (f *flags) given(name string) (yes bool) {
+	f.Visit(func(g *flag.Flag) { yes = yes || g.Name == name })
+	return yes
+}
+
 func (f *flags) help() string {
 	var b strings.Builder
 	for _, c := range commands() {

@@ -53,12 +53,12 @@ func session(args []string) int {
 		return usageError(fmt.Sprintf("unknown session command %q", verb), cure)
 	case verb == "create" && *clientID == "":
 		return usageError("session create needs --client-id", cure)
-	case verb != "create" && (*asEnv || *clientID != "" || *idle != 0):
+	case verb != "create" && (*asEnv || *clientID != "" || f.given("idle-timeout")):
 		return usageError("--client-id, --idle-timeout and --env belong to session create", cure)
 	case *asJSON && *asEnv:
 		return usageError("--json and --env exclude each other", cure)
-	case *idle < 0 || *idle%time.Second != 0:
-		return usageError(fmt.Sprintf("--idle-timeout %v is not whole seconds", *idle), cure)
+	case f.given("idle-timeout") && (*idle < time.Second || *idle%time.Second != 0):
+		return usageError(fmt.Sprintf("--idle-timeout %v: want whole seconds, at least one", *idle), cure)
 	case verb == "revoke" && !pairingID(f.Arg(0)):
 		return usageError(fmt.Sprintf("%q is no pairing's id: want 16 lower-case hex characters", f.Arg(0)), "host session list shows them")
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"time"
 
 	"hostshim/host/credential"
@@ -157,6 +158,20 @@ func createStatus(err error) int {
 	return http.StatusBadRequest
 }
 
+// unreadable says what is wrong with a body without the words of Go's types.
+func unreadable(err error) string {
+	var kind *json.UnmarshalTypeError
+	switch {
+	case errors.Is(err, io.EOF):
+		return `empty: want {"clientId": "…"}`
+	case errors.As(err, &kind) && kind.Field == "":
+		return fmt.Sprintf(`%s: want an object, {"clientId": "…"}`, kind.Value)
+	case errors.As(err, &kind):
+		return fmt.Sprintf("%s cannot be a %s", strings.TrimPrefix(kind.Field, "."), kind.Value)
+	}
+	return err.Error()
+}
+
 // readCreate reads {"clientId", "idleTimeoutSeconds"?}. Members that it does not know are ignored.
 func readCreate(body io.Reader) (clientID string, idle time.Duration, err error) {
 	var request struct {
@@ -165,7 +180,7 @@ func readCreate(body io.Reader) (clientID string, idle time.Duration, err error)
 	}
 	d := json.NewDecoder(body)
 	if err := d.Decode(&request); err != nil {
-		return "", 0, fmt.Errorf("request body: %w", err)
+		return "", 0, errors.New("request body: " + unreadable(err))
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return "", 0, errors.New("request body: data after the object")
