@@ -25,7 +25,7 @@ func openProfile(path string) (*os.File, error) {
 		err = judgeProfile(&st, uint32(syscall.Geteuid()))
 	}
 	if err == nil {
-		err = syscall.SetNonblock(fd, false) // else os.NewFile would start the runtime's poller for it
+		err = syscall.SetNonblock(fd, false) // else os.NewFile would give it to the runtime's poller, which takes no plain file
 	}
 	if err != nil {
 		syscall.Close(fd)

@@ -27,7 +27,7 @@ func sandboxed(cmd *exec.Cmd, profile string, token, listener *os.File) (*stageR
 	if err != nil {
 		return nil, err
 	}
-	read, write, err := os.Pipe()
+	read, write, err := pollablePipe()
 	if err != nil {
 		file.Close()
 		return nil, stageFailure("sandbox: second stage", err)
@@ -48,6 +48,25 @@ func sandboxed(cmd *exec.Cmd, profile string, token, listener *os.File) (*stageR
 	cmd.Path, cmd.Args = "/proc/self/exe", s.encode()
 	cmd.ExtraFiles = []*os.File{write, listener, token, file} // 3, 4, 5, 6
 	return &stageReport{read: read, close: []*os.File{write, file}}, nil
+}
+
+// pollablePipe is os.Pipe. With its first one the runtime starts its poller, which takes two descriptors more, and ends
+// the program with a dump of its goroutines if there are none: so whether there are four is tried before.
+func pollablePipe() (read, write *os.File, err error) {
+	var spare []int
+	for len(spare) < 4 && err == nil {
+		var pair [2]int
+		if err = syscall.Pipe2(pair[:], syscall.O_CLOEXEC); err == nil {
+			spare = append(spare, pair[:]...)
+		}
+	}
+	for _, fd := range spare {
+		syscall.Close(fd)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return os.Pipe()
 }
 
 // startStage is cmd.Start for a command that sandboxed rewrote, and for any other.

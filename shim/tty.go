@@ -37,9 +37,9 @@ func (l *launch) becomeLeader() error {
 
 // look finds out who started the shim. Only the controlling terminal tells its foreground group, so a standard
 // descriptor that tells it is the terminal of the shell which made the shim a job, in front or behind. With the
-// terminal on 2 alone, a shim behind is a program's child rather than a pipeline's member. A group of another
-// process namespace, as that of a shim which unshare or nsenter started, has the number 0 here: the terminal could
-// not be given back to it, so the target stays in it.
+// terminal on 2 alone, a shim behind is a program's child rather than a pipeline's member. In front, a group of another
+// process namespace, as that of a shim which unshare or nsenter started, is shared: it has the number 0 here, by which
+// the terminal could not be given back to it.
 func (t *terminal) look() {
 	var own [3]bool
 	for fd := range own {
@@ -47,7 +47,7 @@ func (t *terminal) look() {
 		own[fd] = err == nil
 	}
 	switch {
-	case own[0] && own[1] && unix.Getpgrp() != 0:
+	case own[0] && own[1] && (unix.Getpgrp() != 0 || !t.inFront()):
 		t.fd = 0
 	case own[0] || own[1] || own[2] && t.inFront():
 		t.share = true
@@ -90,14 +90,19 @@ func (t *terminal) takeBack() {
 }
 
 // inFront says whether the shim's own group has its terminal's foreground.
-func (t *terminal) inFront() bool { return t.foreground() == unix.Getpgrp() }
+func (t *terminal) inFront() bool {
+	if group := unix.Getpgrp(); group != 0 {
+		return group == t.foreground()
+	}
+	return mayRead()
+}
 
-// foreground is the group in front of the controlling terminal, 0 if none of 0, 1 and 2 is that terminal.
+// foreground is the group in front of the controlling terminal, -1 if none of 0, 1 and 2 is that terminal.
 func (t *terminal) foreground() int {
 	for fd := range 3 {
 		if group, err := unix.IoctlGetInt(fd, unix.TIOCGPGRP); err == nil {
 			return group
 		}
 	}
-	return 0
+	return -1
 }
