@@ -59,7 +59,8 @@ func TestH03LookAt(t *testing.T) {
 		t.Errorf("looked at %+v, %v", p, err)
 	}
 	session, err := unix.Getsid(0) // 0: its leader is outside this process namespace, as after nsenter
-	if len(p.ancestors) < 2 || p.ancestors[0] != os.Getpid() || p.ancestors[1] != os.Getppid() || p.session != session {
+	if len(p.ancestors) < 1 || p.ancestors[0] != os.Getpid() ||
+		os.Getppid() > 1 && (len(p.ancestors) < 2 || p.ancestors[1] != os.Getppid()) || p.session != session {
 		t.Errorf("looked at %+v, want session %d, %v", p, session, err)
 	}
 }

@@ -228,7 +228,9 @@ func TestLoadSettings(t *testing.T) {
 // TestSettingsMemory: what the content means is remembered, never that the file is the same: here it changes without
 // a change of size or times.
 func TestSettingsMemory(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "settings.json")
+	dir := t.TempDir()
+	os.Chmod(dir, 0o755) // whatever the umask
+	path := filepath.Join(dir, "settings.json")
 	var m settingsMemory
 	then := time.Now().Add(-time.Hour)
 	for _, c := range []struct{ content, want string }{

@@ -52,6 +52,7 @@ func TestStageExecFails(t *testing.T) {
 		if err := os.WriteFile(r.at("w/text"), []byte("no program\n"), 0o755); err != nil {
 			r.t.Fatal(err)
 		}
+		os.Chmod(r.at("w/text"), 0o755) // whatever the umask
 		for path, reason := range map[string]string{
 			r.at("w/gone"): "no such file or directory",
 			r.at("w/file"): "permission denied",

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"reflect"
 	"strings"
 	"time"
 
@@ -166,8 +167,10 @@ func unreadable(err error) string {
 		return `empty: want {"clientId": "…"}`
 	case errors.As(err, &kind) && kind.Field == "":
 		return fmt.Sprintf(`%s: want an object, {"clientId": "…"}`, kind.Value)
+	case errors.As(err, &kind) && kind.Type.Kind() == reflect.String:
+		return fmt.Sprintf("%s: want a string, got %s", strings.TrimPrefix(kind.Field, "."), kind.Value)
 	case errors.As(err, &kind):
-		return fmt.Sprintf("%s cannot be a %s", strings.TrimPrefix(kind.Field, "."), kind.Value)
+		return fmt.Sprintf("%s: want a whole number, got %s", strings.TrimPrefix(kind.Field, "."), kind.Value)
 	}
 	return err.Error()
 }
