@@ -1,0 +1,158 @@
+package llmproxy
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// tooManyFiles fails some accepts as a process out of descriptors would.
+type tooManyFiles struct {
+	net.Listener
+	left atomic.Int32
+}
+
+func (l *tooManyFiles) Accept() (net.Conn, error) {
+	if l.left.Add(-1) >= 0 {
+		return nil, &net.OpError{Op: "accept", Net: "tcp", Err: syscall.EMFILE}
+	}
+	return l.Listener.Accept()
+}
+
+func TestP14AcceptRecovers(t *testing.T) {
+	r := newRig(t, recordTo(make(chan seen, 1)))
+	l := &tooManyFiles{Listener: listenLoopback(t)}
+	l.left.Store(3)
+	done := make(chan error, 1)
+	go func() { done <- r.proxy.ServeSession(l, r.session.ID) }()
+	r.addr = l.Addr().String()
+	if resp, _ := r.get("GET", "/sandbox/x", r.bearer()); resp.StatusCode != 200 {
+		t.Errorf("%d", resp.StatusCode)
+	}
+	l.Close()
+	if err := <-done; err != nil {
+		t.Errorf("ServeSession: %v", err)
+	}
+}
+
+func TestP14ConnectionsAreBounded(t *testing.T) {
+	r := newRig(t, recordTo(nil))
+	inner := listenLoopback(t)
+	l := newListener(inner, r.proxy, 2)
+	accepted := make(chan net.Conn, 3)
+	over := make(chan error, 1)
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				over <- err
+				return
+			}
+			accepted <- c
+		}
+	}()
+	open := func() int { l.mu.Lock(); defer l.mu.Unlock(); return l.open }
+
+	// None is worked on: a third takes the place of the one that has gone longest without.
+	clients := []net.Conn{dialRaw(t, inner.Addr().String())}
+	first := <-accepted
+	clients = append(clients, dialRaw(t, inner.Addr().String()))
+	second := (<-accepted).(*conn)
+	l.works(second)
+	l.waits(second)
+	clients = append(clients, dialRaw(t, inner.Addr().String()))
+	third := (<-accepted).(*conn)
+	if _, err := clients[0].Read(make([]byte, 1)); err != io.EOF || open() != 2 {
+		t.Errorf("the first ended with %v, %d are open", err, open())
+	}
+	first.Close() // frees nothing any more
+	if open() != 2 {
+		t.Errorf("%d are open", open())
+	}
+
+	// Both are: a further one waits until one of them ends.
+	l.works(second)
+	l.works(third)
+	dialRaw(t, inner.Addr().String())
+	select {
+	case <-accepted:
+		t.Fatal("one more than the bound was accepted")
+	case <-time.After(20 * time.Millisecond):
+	}
+	if open() != 2 {
+		t.Fatalf("%d are open", open())
+	}
+	second.Close()
+	second.Close() // twice frees one
+	fourth := (<-accepted).(*conn)
+	if open() != 2 {
+		t.Errorf("%d are open", open())
+	}
+
+	// Nobody waits for a listener that is closed.
+	l.works(fourth)
+	select {
+	case err := <-over:
+		t.Fatal(err)
+	case <-time.After(20 * time.Millisecond): // the loop waits by now
+	}
+	l.Close()
+	<-over
+}
+
+func TestServeRefusesOtherAddresses(t *testing.T) {
+	r := newRig(t, recordTo(nil))
+	l, err := net.Listen("tcp", "0.0.0.0:0")
+	if err != nil {
+		t.Skip(err)
+	}
+	if err := r.proxy.Serve(l); err == nil || !strings.Contains(err.Error(), "not loopback") {
+		t.Errorf("Serve on %v: %v", l.Addr(), err)
+	}
+	if _, err := l.Accept(); err == nil {
+		t.Error("the listener stays open")
+	}
+	if err := r.proxy.ServeSession(listenLoopback(t), ""); err == nil {
+		t.Error("a session's listener without a session")
+	}
+}
+
+func TestP14StalledClientHarmsNobody(t *testing.T) {
+	r := newRig(t, func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "ok") })
+	for range 20 {
+		r.dial().send("POST /sandbox/x HTTP/1.1\r\nHost: localhost\r\n%s\r\nContent-Length: 1000\r\n\r\nabc", r.bearer())
+		r.dial().send("GET /sandbox/x HTTP/1.1\r\nHost: loc")
+		r.dial()
+	}
+	if resp, _ := r.get("GET", "/sandbox/x", r.bearer()); resp.StatusCode != 200 {
+		t.Errorf("%d", resp.StatusCode)
+	}
+}
+
+func TestQueue(t *testing.T) {
+	var q queue
+	a, b, c := &conn{}, &conn{}, &conn{}
+	for _, each := range []*conn{a, b, c} {
+		q.push(each)
+	}
+	q.remove(b)
+	q.remove(b)
+	if q.first != a || a.next != c || c.prev != a || q.last != c || b.waiting {
+		t.Error("the middle one did not leave")
+	}
+	q.remove(a)
+	q.push(b)
+	q.remove(c)
+	if q.first != b || q.last != b || b.prev != nil || b.next != nil {
+		t.Error("the last one is not alone")
+	}
+	if q.remove(b); q.first != nil || q.last != nil {
+		t.Error("nobody is left, and somebody stands there")
+	}
+}
