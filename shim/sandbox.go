@@ -73,11 +73,16 @@ func (r *stageReport) wait() error {
 		return nil
 	}
 	defer r.read.Close()
-	data, err := io.ReadAll(io.LimitReader(r.read, maxReport))
-	if err != nil {
+	var data []byte
+	var start [4]byte // a mark and the end: the rest of a session needs no memory for them
+	n, err := io.ReadFull(r.read, start[:])
+	if err == nil {
+		data, err = io.ReadAll(io.LimitReader(r.read, maxReport))
+	}
+	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
 		return stageFailure("sandbox: second stage", err)
 	}
-	return decodeReport(data)
+	return decodeReport(append(start[:n:n], data...))
 }
 
 // encodeReport makes the record of an error: E, the errno, s or x, then step and reason, a line each.

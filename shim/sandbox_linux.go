@@ -53,16 +53,17 @@ func sandboxed(cmd *exec.Cmd, profile string, token, listener *os.File) (*stageR
 // pollablePipe is os.Pipe. With its first one the runtime starts its poller, which takes two descriptors more, and ends
 // the program with a dump of its goroutines if there are none: so whether there are four is tried before.
 func pollablePipe() (read, write *os.File, err error) {
-	var spare []int
-	for len(spare) < 4 && err == nil {
-		var pair [2]int
-		if err = syscall.Pipe2(pair[:], syscall.O_CLOEXEC); err == nil {
-			spare = append(spare, pair[:]...)
-		}
+	var one, two [2]int
+	if err := syscall.Pipe2(one[:], syscall.O_CLOEXEC); err != nil {
+		return nil, nil, err
 	}
-	for _, fd := range spare {
-		syscall.Close(fd)
+	err = syscall.Pipe2(two[:], syscall.O_CLOEXEC)
+	if err == nil {
+		syscall.Close(two[0])
+		syscall.Close(two[1])
 	}
+	syscall.Close(one[0])
+	syscall.Close(one[1])
 	if err != nil {
 		return nil, nil, err
 	}
