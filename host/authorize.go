@@ -224,8 +224,9 @@ func (h *Host) readToken(p *plan, s *Settings) (err error) {
 		h.warnAll(warnings)
 		return err
 	case p.credential == CredentialPairing:
-		provider, err := h.provider(p.TemplateID)
+		provider, warnings, err := h.warnedProvider(p.TemplateID)
 		provider.Credential.Wipe()
+		h.warnAll(warnings)
 		return err
 	}
 	return nil

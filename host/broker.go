@@ -69,16 +69,21 @@ func (h *Host) proxySettings() (*Settings, *ProxySettings, error) {
 
 // provider is where a client's next request goes, with which credential (P09); "" is the device route's client.
 func (h *Host) provider(clientID string) (llmproxy.Provider, error) {
+	p, _, err := h.warnedProvider(clientID)
+	return p, err
+}
+
+// warnedProvider also returns what a launch warns of (T06).
+func (h *Host) warnedProvider(clientID string) (to llmproxy.Provider, warnings []string, err error) {
 	s, p, err := h.proxySettings()
 	if err != nil {
-		return llmproxy.Provider{}, err
+		return to, nil, err
 	}
-	upstream, err := url.Parse(p.Upstream)
-	if err != nil {
-		return llmproxy.Provider{}, err
+	if to.Upstream, err = url.Parse(p.Upstream); err != nil {
+		return to, nil, err
 	}
-	token, err := modelCredential(s, p, clientID)
-	return llmproxy.Provider{Upstream: upstream, Credential: token}, err
+	to.Credential, warnings, err = modelCredential(s, p, clientID)
+	return to, warnings, err
 }
 
 // policy is who may have a pairing.
@@ -92,20 +97,19 @@ func (h *Host) policy() (llmproxy.Policy, error) {
 }
 
 // modelCredential reads the credential that a client's requests get.
-func modelCredential(s *Settings, p *ProxySettings, clientID string) (credential.Secret, error) {
+func modelCredential(s *Settings, p *ProxySettings, clientID string) (credential.Secret, []string, error) {
 	key, value := "claude_token_file", s.ClaudeTokenFile
 	if own := p.Clients[clientID].TokenFile; own != "" {
 		key, value = "llm_proxy.clients."+clientID+".token_file", own
 	}
 	if value == "" {
-		return credential.Secret{}, errors.New("claude_token_file is not set: name the token's file in settings.json")
+		return credential.Secret{}, nil, errors.New("claude_token_file is not set: name the token's file in settings.json")
 	}
 	path, err := credential.Expand(key, value)
 	if err != nil {
-		return credential.Secret{}, err
+		return credential.Secret{}, nil, err
 	}
-	token, _, err := credential.Read(key, path)
-	return token, err
+	return credential.Read(key, path)
 }
 
 // tokenFiles are the files that hold a credential: every profile denies them all.
@@ -178,13 +182,17 @@ func (h *Host) mintPairing(r *running) error {
 	if err != nil {
 		return err
 	}
-	base := "http://" + net.JoinHostPort(shim.ModelAddr, strconv.Itoa(shim.ModelPort)) + "/sandbox"
-	if !r.ownNetwork() {
+	own := ""
+	if r.ownNetwork() {
+		own = "http://" + net.JoinHostPort(shim.ModelAddr, strconv.Itoa(shim.ModelPort)) + "/sandbox"
+	}
+	base := own
+	if own == "" {
 		if base, err = h.listening(); err != nil {
 			return err
 		}
 	}
-	session, pairing, err := m.Proxy.CreateForLaunch(r.TemplateID, r.ownNetwork())
+	session, pairing, err := m.Proxy.CreateForLaunch(r.TemplateID, own)
 	if err != nil {
 		return err
 	}

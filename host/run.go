@@ -33,11 +33,16 @@ func (h *Host) Run(r *Request) (end End, err error) {
 	// stays to clean up.
 	signals, ready := catchSignals()
 	r.Kind = KindRun
+	swept := make(chan struct{})
+	go func() {
+		defer close(swept)
+		h.Sweep()
+	}()
+	defer func() { <-swept }()
 	running, err := h.start(r, stdio{in: os.Stdin, out: os.Stdout, err: os.Stderr}, ready)
 	if err != nil {
 		return end, err
 	}
-	defer h.Sweep()
 	defer func() {
 		running.cleanUp()
 		if h.Models != nil {

@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"time"
 
 	"hostshim/host/credential"
@@ -22,9 +23,28 @@ import (
 // stopWithin is how long a stop waits for sessions after their KILL, and for answers that are on their way.
 const stopWithin = 5 * time.Second
 
-// lockWithin is how long a start waits for the host.lock, which a killed host's half-started child may still hold, and
-// a foreground launch while it cleans up after a killed host.
-const lockWithin = time.Second
+// lockWithin is how long a start waits for the host.lock where no host answers: a killed host's half-started child may
+// still hold it, and a foreground launch while it cleans up after a killed host, which may have left many files.
+const lockWithin = time.Minute
+
+// takeLock makes this the one host of the state folder.
+func (h *Host) takeLock() (*os.File, error) {
+	for late := time.Now().Add(lockWithin); ; time.Sleep(10 * time.Millisecond) {
+		lock, err := h.hostLock()
+		if err == nil {
+			return lock, nil
+		} else if !errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, fmt.Errorf("lock: %w", err)
+		}
+		conn, err := net.DialTimeout("unix", h.Places.Socket(), time.Second)
+		if err == nil {
+			conn.Close()
+		}
+		if err == nil || time.Now().After(late) {
+			return nil, fmt.Errorf("another host runs on %s: stop it, or name another folder with --state-dir", h.Places.State)
+		}
+	}
+}
 
 // Server is the long-lived host: it takes launches over its socket and keeps their sessions (H02).
 type Server struct {
@@ -61,7 +81,7 @@ func (s *Server) Serve(stop <-chan os.Signal) error {
 	if err != nil {
 		return err
 	}
-	if s.lock, err = h.hostLock(lockWithin); err != nil {
+	if s.lock, err = h.takeLock(); err != nil {
 		return err
 	}
 	h.served = true
@@ -233,6 +253,13 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			w.Header().Set("Connection", "close")
 			w.WriteHeader(http.StatusUnauthorized)
 			return
+		}
+		if r.ContentLength != 0 {
+			b := &wholeBody{r.Body, w.Header()}
+			b.header.Set("Connection", "close")
+			r = r.WithContext(r.Context()) // a copy: net/http looks at the body of its own
+			r.Body = b
+			defer b.leave(w)
 		}
 		// What only shows takes no body at all, so it cannot be handed a secret by mistake.
 		if (r.Method == http.MethodGet || r.Method == http.MethodHead) && r.ContentLength != 0 {

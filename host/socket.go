@@ -27,17 +27,10 @@ func checkSocketPath(path string) error {
 	return nil
 }
 
-// hostLock makes sure that one host works in a state folder. The file stays: removing it would let two hosts lock
-// two files of one name.
-func (h *Host) hostLock(within time.Duration) (*os.File, error) {
-	path := filepath.Join(h.Places.State, "host.lock")
-	f, err := lockFile(path, os.O_RDWR|os.O_CREATE, within)
-	if errors.Is(err, syscall.EWOULDBLOCK) {
-		return nil, fmt.Errorf("another host runs on %s: stop it, or name another folder with --state-dir", h.Places.State)
-	} else if err != nil {
-		return nil, fmt.Errorf("lock: %w", err)
-	}
-	return f, nil
+// hostLock makes sure that one host works in a state folder; EWOULDBLOCK: there is one. The file stays: removing it
+// would let two hosts lock two files of one name.
+func (h *Host) hostLock() (*os.File, error) {
+	return lockFile(filepath.Join(h.Places.State, "host.lock"), os.O_RDWR|os.O_CREATE, 0)
 }
 
 // listen opens the socket. The caller has the lock, so a socket that is there is a dead host's, unless something

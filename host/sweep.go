@@ -29,7 +29,7 @@ func (h *Host) Sweep() (lost []string) {
 		if isServed(path) {
 			if !asked {
 				asked = true
-				if lock, err := h.hostLock(0); err == nil { // there is no long-lived host, nor will one begin meanwhile
+				if lock, err := h.hostLock(); err == nil { // there is no long-lived host, nor will one begin meanwhile
 					servedToo = true
 					defer lock.Close()
 				}

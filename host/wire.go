@@ -18,6 +18,7 @@ import (
 const (
 	maxBody     = 8 << 20          // a launch request, or one piece of input (H04)
 	bodyWithin  = 30 * time.Second // for a body to arrive: a client that stalls holds up nobody else
+	restWithin  = time.Second      // for the rest of one that nobody reads, after its answer
 	maxSize     = 65535            // columns or rows of a terminal
 	defaultCols = 80
 	defaultRows = 24
@@ -52,6 +53,28 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 			clear(buf)
 			buf = larger
 		}
+	}
+}
+
+// wholeBody keeps the connection only once a body was read to its end: before it answers, and after, net/http would
+// wait for the rest for ever.
+type wholeBody struct {
+	io.ReadCloser
+	header http.Header // of the answer
+}
+
+func (b *wholeBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err == io.EOF {
+		b.header.Del("Connection")
+	}
+	return n, err
+}
+
+// leave bounds what is still read of a body that nobody wanted whole.
+func (b *wholeBody) leave(w http.ResponseWriter) {
+	if b.header.Get("Connection") == "close" {
+		http.NewResponseController(w).SetReadDeadline(time.Now().Add(restWithin))
 	}
 }
 

@@ -80,7 +80,12 @@ func parseOptions(args []string) (*options, error) {
 		f.Func(name, "", once(name, func(v string) error { *p = v; return nil }))
 	}
 	yes := func(name string, p *bool) {
-		f.BoolFunc(name, "", once(name, func(v string) (err error) { *p, err = strconv.ParseBool(v); return }))
+		f.BoolFunc(name, "", once(name, func(v string) (err error) {
+			if *p, err = strconv.ParseBool(v); err != nil {
+				return errors.New("neither true nor false")
+			}
+			return nil
+		}))
 	}
 	number := func(name string, p *int) {
 		f.Func(name, "", once(name, func(v string) (err error) { *p, err = plainDecimal(v); return }))

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hostshim/host"
+	"hostshim/shim"
 )
 
 // defaultDetach is what leaves a session running and gives the terminal back: ^].
@@ -85,6 +86,7 @@ func attachSession(c *host.Client, id string, key int) int {
 			}
 			terminal.restore()
 			signal.Reset(sig)
+			shim.ByDefault(sig.(syscall.Signal))
 			syscall.Kill(os.Getpid(), sig.(syscall.Signal))
 		case <-detached:
 			terminal.restore()

@@ -46,7 +46,7 @@ func audit(args []string) int {
 	fmt.Fprintln(w, "TIME\tEVENT\tOUTCOME\tSESSION\tKIND\tTEMPLATE\tCREDENTIAL\tDIRECTORY\tERROR")
 	bad := host.ReadRows(file, func(_ []byte, r host.Row) error {
 		_, err := fmt.Fprintf(w, "%.19s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", plain(r.Time), plain(r.Event), plain(r.Outcome),
-			plain(r.SessionID), plain(r.Kind), plain(r.TemplateID), plain(r.Credential), plain(r.Directory), plain(r.Error))
+			plain(r.SessionID), plain(r.Kind), plain(r.TemplateID), plain(credentialCell(r.Credential, r.PairingID)), plain(r.Directory), plain(r.Error))
 		return err
 	})
 	if err := errors.Join(w.Flush(), bad); err != nil {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"runtime"
 	"strings"
+	"syscall"
 	"unicode"
 
 	"hostshim/host"
@@ -63,6 +64,9 @@ func dispatch(args []string) int {
 	}
 	for _, c := range commands() {
 		if c.name == args[0] {
+			if c.name != "run" && c.name != "attach" { // which ask for it
+				shim.ByDefault(syscall.SIGQUIT) // the runtime would print its goroutines
+			}
 			return c.run(args[1:])
 		}
 	}

@@ -27,12 +27,20 @@ func ps(args []string) int {
 	fmt.Fprintln(w, "SESSION\tKIND\tTEMPLATE\tSTATE\tCREDENTIAL\tSHIM\tDIRECTORY\tNAME")
 	for _, s := range sessions {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%q\t%q\n", s.SessionID, s.Kind, cmp.Or(s.TemplateID, "-"), state(s),
-			cmp.Or(s.Credential, "-"), s.RootPID, s.Directory, s.Name)
+			credentialCell(s.Credential, s.PairingID), s.RootPID, s.Directory, s.Name)
 	}
 	if err := w.Flush(); err != nil {
 		return fail(err)
 	}
 	return 0
+}
+
+// credentialCell is what a session got, and of a pairing which: its id is in the model proxy's log lines.
+func credentialCell(credential, pairingID string) string {
+	if pairingID != "" {
+		return credential + ":" + pairingID
+	}
+	return cmp.Or(credential, "-")
 }
 
 // state is a session's state, and how it ended.

@@ -1,6 +1,7 @@
 package llmproxy
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -27,8 +28,9 @@ func (p *Proxy) Create(clientID string, idle time.Duration) (Session, credential
 
 // CreateForLaunch makes the pairing of a launch, which the caller revokes when the launch ends: it may go unused for
 // a day, as a person may leave an agent waiting overnight, and does not count to the bound, which is for pairings that
-// somebody forgets. With own it is taken on the listener of ServeSession alone (B04).
-func (p *Proxy) CreateForLaunch(clientID string, own bool) (Session, credential.Secret, error) {
+// somebody forgets. With own, the base URL on it, it is taken on the
+// listener of ServeSession alone (B04).
+func (p *Proxy) CreateForLaunch(clientID, own string) (Session, credential.Secret, error) {
 	return p.create(Session{ClientID: clientID, Idle: maxIdle, launch: true, own: own})
 }
 
@@ -204,7 +206,7 @@ func (p *Proxy) handleList(w http.ResponseWriter, _ *http.Request) {
 	sessions := []sessionView{}
 	baseURL := p.BaseURL()
 	for _, s := range p.List() {
-		sessions = append(sessions, view(s, baseURL))
+		sessions = append(sessions, view(s, cmp.Or(s.own, baseURL)))
 	}
 	writeJSON(w, http.StatusOK, map[string][]sessionView{"sessions": sessions})
 }

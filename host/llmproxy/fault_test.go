@@ -1,8 +1,10 @@
 package llmproxy
 
 import (
+	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -93,6 +95,41 @@ func TestP10HeaderTimeout(t *testing.T) {
 	r.proxy.upstream.ResponseHeaderTimeout = 20 * time.Millisecond
 	resp, body := r.get("GET", "/sandbox/x", r.bearer())
 	if resp.StatusCode != 504 || code(t, resp, body) != "gateway_timeout" {
+		t.Errorf("%d %s", resp.StatusCode, body)
+	}
+	r.wantLine(1, map[string]any{"status": 504, "code": "gateway_timeout", "outcome": "complete"})
+}
+
+// An upstream that takes no body would hold the request up for ever: the header's time begins once it is sent.
+func TestP10UpstreamTakesNoBody(t *testing.T) {
+	over := make(chan bool)
+	r := newRig(t, func(w http.ResponseWriter, r *http.Request) { <-over })
+	defer close(over)
+	c, err := r.proxy.upstream.DialContext(t.Context(), "tcp", r.base.Host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Close()
+	if got := c.(upstreamConn).patience; got != 600*time.Second {
+		t.Errorf("a piece of the request may take %v", got)
+	}
+	r.proxy.upstream.DialContext = func(_ context.Context, network, addr string) (net.Conn, error) {
+		c, err := net.Dial(network, addr)
+		return upstreamConn{c, 50 * time.Millisecond}, err
+	}
+	client := r.dial()
+	client.send("POST /sandbox/x HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer %s\r\nContent-Length: 1000000000\r\n\r\n", r.pairing)
+	go func() {
+		for _, err := client.Write(make([]byte, 1<<20)); err == nil; _, err = client.Write(make([]byte, 1<<20)) {
+		}
+	}()
+	resp, err := http.ReadResponse(client.r, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, _ := io.ReadAll(resp.Body)
+	if resp.StatusCode != 504 || code(t, resp, string(body)) != "gateway_timeout" {
 		t.Errorf("%d %s", resp.StatusCode, body)
 	}
 	r.wantLine(1, map[string]any{"status": 504, "code": "gateway_timeout", "outcome": "complete"})

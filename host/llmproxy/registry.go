@@ -38,8 +38,8 @@ type Session struct {
 	Created  time.Time
 	LastUsed time.Time
 
-	launch bool // of a launch, which ends it: not counted to the bound
-	own    bool // taken on a listener of its own alone
+	launch bool   // of a launch, which ends it: not counted to the bound
+	own    string // base URL on a listener of its own, where alone it is taken; "": the shared one
 }
 
 // ended is a session that left the registry, and why.

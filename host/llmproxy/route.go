@@ -37,7 +37,7 @@ func (x *exchange) sandbox() {
 	no := gate(x.r, x.path, x.only != "")
 	switch {
 	case no != nil:
-	case !ok, x.only != session.ID && (x.only != "" || session.own):
+	case !ok, x.only != session.ID && (x.only != "" || session.own != ""):
 		no = refusePairing // none, another's, or one that is taken in its own network alone (B04)
 	}
 	if no == nil && x.strays(pairing) {

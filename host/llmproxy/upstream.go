@@ -18,7 +18,8 @@ import (
 const (
 	dialTimeout     = 30 * time.Second
 	headerTimeout   = 600 * time.Second
-	continueTimeout = time.Second // for an upstream that does not know Expect: 100-continue
+	writeTimeout    = headerTimeout // of each piece of a request: that time only begins once it is sent
+	continueTimeout = time.Second   // for an upstream that does not know Expect: 100-continue
 )
 
 // newUpstream makes the one pool of connections, wherever they lead.
@@ -31,7 +32,7 @@ func newUpstream() *http.Transport {
 			if err != nil {
 				return nil, err
 			}
-			return upstreamConn{c}, nil
+			return upstreamConn{c, writeTimeout}, nil
 		},
 		TLSHandshakeTimeout:    dialTimeout,
 		ResponseHeaderTimeout:  headerTimeout,
@@ -71,8 +72,16 @@ func locate(out, base *url.URL, target string) bool {
 }
 
 // upstreamConn sends a request's body from a pooled buffer. The connection's own ReadFrom would make a new one
-// for each request.
-type upstreamConn struct{ net.Conn }
+// for each request. What the upstream does not read within patience ends the request.
+type upstreamConn struct {
+	net.Conn
+	patience time.Duration
+}
+
+func (c upstreamConn) Write(b []byte) (int, error) {
+	c.SetWriteDeadline(time.Now().Add(c.patience))
+	return c.Conn.Write(b)
+}
 
 func (c upstreamConn) ReadFrom(r io.Reader) (sent int64, err error) {
 	b := buffers[largest].Get().(*buffer)
@@ -80,7 +89,7 @@ func (c upstreamConn) ReadFrom(r io.Reader) (sent int64, err error) {
 	for {
 		n, rerr := r.Read(b.bytes)
 		if n > 0 {
-			m, err := c.Conn.Write(b.bytes[:n])
+			m, err := c.Write(b.bytes[:n])
 			sent += int64(m)
 			if err != nil {
 				return sent, err
