@@ -145,9 +145,6 @@ func readTemplate(r *jsonReader, path string, all *[]Template) error {
 	if slices.ContainsFunc(*all, func(other Template) bool { return other.ID == t.ID }) {
 		return r.errorf(at, path+".id", "an earlier template has the same")
 	}
-	if t.Credential == CredentialPairing && !validClientID(t.ID) {
-		return r.errorf(at, path+".id", "a template with pairings has a client id's: a-z, 0-9, '.', '_' and '-', no capitals")
-	}
 	if t.Credential == CredentialAuto {
 		t.Credential = ""
 	}
