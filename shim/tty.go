@@ -81,10 +81,14 @@ func (t *terminal) give(group int) bool {
 	return t.given
 }
 
-// takeBack returns the foreground that the shim handed on to the shim's own group, and so to the shell.
+// takeBack returns the foreground that the shim handed on to the shim's own group, and so to the shell. A shell that
+// has it already keeps it, also where the CONT that came with it has not been seen yet.
 func (t *terminal) takeBack() {
-	if t.given {
-		t.given = false
+	if !t.given {
+		return
+	}
+	t.given = false
+	if shell, err := unix.Getpgid(unix.Getppid()); err != nil || shell != t.foreground() {
 		unix.IoctlSetPointerInt(t.fd, unix.TIOCSPGRP, unix.Getpgrp())
 	}
 }
