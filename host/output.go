@@ -11,7 +11,8 @@ import (
 const maxLog = 100 << 10
 
 // patience is how long a session's output waits, altogether, for a reader that has fallen a whole log behind,
-// before that reader is dropped. It starts anew when the reader has caught up.
+// before that reader is dropped. It starts anew when the reader has caught up, and with every maxLog bytes that it
+// has read: no session is slowed to less than 100 KiB a second, and no reader that keeps up with that is dropped.
 const patience = time.Second
 
 var errTooSlow = errors.New("reads more slowly than the session writes")
@@ -32,7 +33,8 @@ type output struct {
 type reader struct {
 	out    *output
 	at     int64
-	waited time.Duration // by the writer, for this reader, since it last had caught up
+	waited time.Duration // by the writer, for this reader, since it was at since
+	since  int64         // where patience last started anew
 	slow   bool          // dropped
 }
 
@@ -138,7 +140,8 @@ func (o *output) end() {
 func (o *output) read() *reader {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	r := &reader{out: o, at: max(0, o.total-maxLog)}
+	at := max(0, o.total-maxLog)
+	r := &reader{out: o, at: at, since: at}
 	if o.readers == nil {
 		o.readers = map[*reader]bool{}
 	}
@@ -174,8 +177,8 @@ func (r *reader) next(p []byte) (n int, done bool, err error) {
 		n += k
 		r.at += int64(k)
 	}
-	if r.at == o.total {
-		r.waited = 0
+	if r.at == o.total || r.at-r.since >= maxLog {
+		r.waited, r.since = 0, r.at
 	}
 	if n > 0 {
 		o.hasRoom()

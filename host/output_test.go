@@ -99,6 +99,25 @@ func TestH07ReaderThatStopsIsDropped(t *testing.T) {
 	stalled.close()
 }
 
+// A terminal that shows less than a session prints slows it, and is not dropped: each log's length starts patience anew.
+func TestH07ReaderThatMovesOnIsKept(t *testing.T) {
+	var o output
+	r := o.read()
+	defer r.close()
+	o.Write(numbers(0, maxLog))
+	piece := make([]byte, maxLog/4)
+	for i := range 40 { // never caught up: three quarters of a log lie before it
+		if n, _, err := r.next(piece); n != len(piece) || err != nil {
+			t.Fatalf("piece %d: %d bytes, %v", i, n, err)
+		}
+		r.waited += patience / 5 // as if the writer had waited that long for the piece
+		if r.waited >= patience {
+			t.Fatalf("dropped after %d pieces", i+1)
+		}
+		o.Write(piece)
+	}
+}
+
 func TestH07ReaderWaitEndsWithItsContext(t *testing.T) {
 	var o output
 	r := o.read()

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"syscall"
@@ -19,8 +20,12 @@ func log(args []string) int {
 		return fail(err)
 	}
 	defer output.Close()
-	if _, err := io.Copy(os.Stdout, output); err != nil && !errors.Is(err, syscall.EPIPE) {
-		return fail(err)
+	_, err = io.Copy(os.Stdout, output)
+	switch {
+	case err == nil || errors.Is(err, syscall.EPIPE):
+		return 0
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		err = fmt.Errorf("session %q: the output broke off: this side took less than 100 KiB a second, or the host ended", f.Arg(0))
 	}
-	return 0
+	return fail(err)
 }
