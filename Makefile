@@ -1,4 +1,4 @@
-# make build | demo | test | race | fuzz | bench | vet | cross | install — no logic of its own.
+# make build | demo | test | race | fuzz | delays | bench | vet | cross | install — no logic of its own.
 
 GO         ?= go
 PREFIX     ?= /usr/local
@@ -9,7 +9,7 @@ FLAGS      := -trimpath -buildvcs=false -ldflags '-s -w'
 
 export CGO_ENABLED := 0
 
-.PHONY: all build demo test vet unit scripts race real-client fuzz bench cross install clean
+.PHONY: all build demo test vet unit scripts race real-client fuzz delays bench cross install clean
 
 all: build
 
@@ -40,6 +40,9 @@ race:
 # The real Claude Code, from npm into a cache outside the tree: its scripts are skipped without it.
 real-client:
 	sh testscript/real-client.sh
+
+delays:
+	sh testscript/delays.sh $(DELAYS)
 
 fuzz:
 	CGO_ENABLED=1 sh testscript/fuzz.sh $(FUZZTIME)
