@@ -123,7 +123,7 @@ func (c *conn) Write(b []byte) (int, error) {
 	response := no.response(method != http.MethodHead)
 	// Of a request that came in one piece with the one before it nothing was seen here: it counts to that one's route.
 	if onSandbox(path) || len(c.line) == 0 && c.before {
-		record(c.proxy.log, l, answer, response)
+		record(c.proxy, l, answer, response)
 	} else {
 		answer(response)
 	}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestP12ClientGoneBeforeTheHeader(t *testing.T) {
@@ -71,11 +72,53 @@ func TestP12Panic(t *testing.T) {
 	func() {
 		defer func() { recover() }()
 		l := &line{method: "GET", path: "/sandbox/" + strings.Repeat("x/", 2500)}
-		record(slogTo(log), l, func(int) { panic("a bug") }, 0)
+		record(&Proxy{log: slogTo(log)}, l, func(int) { panic("a bug") }, 0)
 	}()
 	got := r.line(1)
 	if got["outcome"] != "aborted" || len(got["path"].(string)) > maxLogPath+3 {
 		t.Errorf("%v", got)
+	}
+}
+
+// stuck is a log that holds each line back until it may go on.
+type stuck struct {
+	logBuffer
+	arrived, goOn chan bool
+}
+
+func (s *stuck) Write(p []byte) (int, error) {
+	s.arrived <- true
+	<-s.goOn
+	return s.logBuffer.Write(p)
+}
+
+// A launch's proxy ends with its process: what it was still serving must have its line by then.
+func TestP12CloseWaitsForTheLine(t *testing.T) {
+	arrived := make(chan bool)
+	r := newRig(t, func(w http.ResponseWriter, r *http.Request) {
+		arrived <- true
+		<-r.Context().Done()
+	})
+	log := &stuck{arrived: make(chan bool), goOn: make(chan bool)}
+	r.proxy.log = slogTo(log)
+	c := r.dial()
+	c.send("GET /sandbox/x HTTP/1.1\r\nHost: localhost\r\n%s\r\n\r\n", r.bearer())
+	<-arrived
+	closed := make(chan bool)
+	go func() {
+		r.proxy.Close()
+		close(closed)
+	}()
+	<-log.arrived
+	select {
+	case <-closed:
+		t.Error("closed before the line was written")
+	case <-time.After(100 * time.Millisecond):
+	}
+	close(log.goOn)
+	<-closed
+	if !strings.Contains(log.String(), `"outcome":"canceled"`) {
+		t.Errorf("the log holds %q", log.String())
 	}
 }
 

@@ -34,11 +34,13 @@ type line struct {
 
 // record runs serve with l and writes the line when serve is over, whichever way: an early return,
 // http.ErrAbortHandler and any other panic included. Nothing else writes a line, and nothing that serve can
-// call does, so a line is neither forgotten nor written twice.
-func record[T any](log *slog.Logger, l *line, serve func(T), with T) {
+// call does, so a line is neither forgotten nor written twice. The proxy's end waits for it.
+func record[T any](p *Proxy, l *line, serve func(T), with T) {
+	p.running(1)
+	defer p.running(-1)
 	start := time.Now()
 	l.outcome = outcomeAborted // what remains when serve says nothing
-	defer func() { write(log, l, time.Since(start)) }()
+	defer func() { write(p.log, l, time.Since(start)) }()
 	serve(with)
 }
 

@@ -21,6 +21,7 @@ const (
 	idleConnTimeout   = 2 * time.Minute
 	maxHeader         = 64<<10 - 4<<10 // net/http reads 4 KiB more before it gives up
 	sweepEvery        = time.Minute    // P03, P05
+	closeWait         = 2 * time.Second
 )
 
 // Config is what a Proxy is made of.
@@ -66,6 +67,8 @@ type Proxy struct {
 	closed  bool
 	address net.Addr // of the shared listener, while it serves
 	servers map[*http.Server]bool
+	serving int           // requests whose line is not written yet
+	quiet   chan struct{} // closed when there are none; nil: nobody waits
 }
 
 // New makes a proxy that serves nothing yet. Close or Shutdown must end it.
@@ -201,14 +204,37 @@ func (p *Proxy) BaseURL() string {
 	return "http://" + p.address.String() + "/sandbox"
 }
 
-// Close ends everything at once, running responses too.
+// Close ends everything at once, running responses too, and waits until each has its line in the log, closeWait
+// at most.
 func (p *Proxy) Close() error {
 	var err error
 	for _, s := range p.end() {
 		err = errors.Join(err, s.Close())
 	}
 	p.upstream.CloseIdleConnections()
+	p.mu.Lock()
+	if p.quiet == nil {
+		p.quiet = make(chan struct{})
+	}
+	quiet := p.quiet
+	p.mu.Unlock()
+	p.running(0)
+	select {
+	case <-quiet:
+	case <-time.After(closeWait):
+		err = errors.Join(err, fmt.Errorf("a request's line was not written within %v", closeWait))
+	}
 	return err
+}
+
+// running counts the requests that are being served; n is how many more.
+func (p *Proxy) running(n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.serving += n; p.serving == 0 && p.quiet != nil {
+		close(p.quiet)
+		p.quiet = nil
+	}
 }
 
 // Shutdown takes no new request and waits for running responses, until ctx is over.

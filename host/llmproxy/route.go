@@ -25,7 +25,7 @@ func (f front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	x.line.method, x.line.path = r.Method, path
-	record(f.proxy.log, &x.line, (*exchange).sandbox, x)
+	record(f.proxy, &x.line, (*exchange).sandbox, x)
 }
 
 // sandbox is the route of session pairings. The look-up comes first, for the log line and because refused
