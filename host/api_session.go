@@ -17,6 +17,9 @@ import (
 // upgradeName is the protocol of an attached connection: raw bytes both ways.
 const upgradeName = "relay-attach"
 
+// offsetHeader says how much output came before the first byte of an attached connection.
+const offsetHeader = "Output-Offset"
+
 // writeWithin is how long a client may take to read one piece of output.
 const writeWithin = 10 * time.Second
 
@@ -51,7 +54,9 @@ func (s *Server) handleLog(w http.ResponseWriter, r *http.Request, session *sess
 		return
 	}
 	conn.Flush()
-	err := session.follow(r.Context(), func(p []byte) error {
+	reader := session.out.read()
+	defer reader.close()
+	err := follow(r.Context(), reader, func(p []byte) error {
 		conn.SetWriteDeadline(time.Now().Add(writeWithin))
 		_, err := w.Write(p)
 		return errors.Join(err, conn.Flush())
@@ -133,7 +138,9 @@ func (s *Server) handleAttach(w http.ResponseWriter, r *http.Request, session *s
 	}
 	defer conn.Close()
 	conn.SetDeadline(time.Time{})
-	io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: "+upgradeName+"\r\n\r\n")
+	reader := session.out.read()
+	defer reader.close()
+	fmt.Fprintf(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: %s\r\n%s: %d\r\n\r\n", upgradeName, offsetHeader, reader.at)
 	ctx, detach := context.WithCancel(context.Background())
 	defer detach()
 	go func() {
@@ -141,7 +148,7 @@ func (s *Server) handleAttach(w http.ResponseWriter, r *http.Request, session *s
 		untilHungUp(ctx, conn)
 		detach()
 	}()
-	err = session.follow(ctx, func(p []byte) error {
+	err = follow(ctx, reader, func(p []byte) error {
 		conn.SetWriteDeadline(time.Now().Add(writeWithin))
 		_, err := conn.Write(p)
 		return err

@@ -10,12 +10,16 @@ import (
 // maxLog is how much of a session's output stays readable, in bytes (H07).
 const maxLog = 100 << 10
 
-// patience is how long a session's output waits, altogether, for a reader that has fallen a whole log behind,
-// before that reader is dropped. It starts anew when the reader has caught up, and with every maxLog bytes that it
-// has read: no session is slowed to less than 100 KiB a second, and no reader that keeps up with that is dropped.
-const patience = time.Second
+// patience is how long a session's output waits at most, altogether and for all its readers, for those that have
+// fallen a whole log behind; then they are dropped. It comes back, a second for each maxLog bytes written and for
+// each second without waiting: a reader that takes 100 KiB a second is kept, even in steps as large as the buffer of
+// a socket makes them, and no number of readers slows a session to less than that.
+const patience = 2 * time.Second
 
-var errTooSlow = errors.New("reads more slowly than the session writes")
+// perByte is how much of it each byte written brings back.
+const perByte = time.Second / maxLog
+
+var errTooSlow = errors.New("takes less than 100 KiB a second")
 
 // output is what a session wrote: a ring of the last maxLog bytes, and a count of all. Readers hold a position in
 // that count, so none sees a byte twice or misses one, and none costs memory of its own.
@@ -27,18 +31,20 @@ type output struct {
 	wake    chan struct{} // closed at the next write or the end; nil: nobody waits
 	room    chan struct{} // closed when a reader moves on; nil: the writer does not wait
 	readers map[*reader]bool
+
+	waited   time.Duration // of patience, when the last wait was over
+	waitedAt time.Time     // and when, and where, that was
+	waitedTo int64
 }
 
 // reader is one look at an output, from some position on.
 type reader struct {
-	out    *output
-	at     int64
-	waited time.Duration // by the writer, for this reader, since it was at since
-	since  int64         // where patience last started anew
-	slow   bool          // dropped
+	out  *output
+	at   int64
+	slow bool // dropped
 }
 
-// Write appends p. It never fails, and waits for nobody longer than patience.
+// Write appends p. It never fails, and waits no longer than patience has left.
 func (o *output) Write(p []byte) (int, error) {
 	n := len(p)
 	for len(p) > 0 {
@@ -53,7 +59,11 @@ func (o *output) add(p []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for o.behind(len(p)) {
-		o.waitForReaders(len(p))
+		if left := o.patienceLeft(); left > 0 {
+			o.waitForReaders(left)
+		} else {
+			o.dropBehind(len(p))
+		}
 	}
 	for _, b := range [2][]byte{p[:o.fits(p)], p[o.fits(p):]} {
 		o.place(b)
@@ -79,34 +89,35 @@ func (o *output) place(p []byte) {
 	o.total += int64(len(p))
 }
 
-// behind says whether n more bytes would overwrite what a reader has yet to see. One that was waited for long
-// enough is dropped here.
+// behind says whether n more bytes would overwrite what a reader has yet to see.
 func (o *output) behind(n int) bool {
-	waiting := false
 	for r := range o.readers {
-		if o.total+int64(n)-r.at <= maxLog {
-			continue
+		if o.late(r, n) {
+			return true
 		}
-		if r.waited >= patience {
-			r.slow = true
-			delete(o.readers, r)
-			continue
-		}
-		waiting = true
 	}
-	return waiting
+	return false
 }
 
-// waitForReaders gives the lock up until a reader moves on or its time is over.
-func (o *output) waitForReaders(n int) {
-	var late []*reader
-	left := patience
+func (o *output) late(r *reader, n int) bool { return o.total+int64(n)-r.at > maxLog }
+
+func (o *output) dropBehind(n int) {
 	for r := range o.readers {
-		if o.total+int64(n)-r.at > maxLog {
-			late = append(late, r)
-			left = min(left, patience-r.waited)
+		if o.late(r, n) {
+			r.slow = true
+			delete(o.readers, r)
 		}
 	}
+}
+
+func (o *output) patienceLeft() time.Duration {
+	written := min(o.total-o.waitedTo, int64(patience/perByte))
+	back := min(time.Since(o.waitedAt), patience) + time.Duration(written)*perByte
+	return patience - max(0, o.waited-back)
+}
+
+// waitForReaders gives the lock up until a reader moves on or patience is over.
+func (o *output) waitForReaders(left time.Duration) {
 	if o.room == nil {
 		o.room = make(chan struct{})
 	}
@@ -120,9 +131,8 @@ func (o *output) waitForReaders(n int) {
 	}
 	timer.Stop()
 	o.mu.Lock()
-	for _, r := range late {
-		r.waited += time.Since(start)
-	}
+	o.waitedAt, o.waitedTo = time.Now(), o.total
+	o.waited = patience - left + o.waitedAt.Sub(start)
 }
 
 // end says that nothing more comes.
@@ -140,8 +150,7 @@ func (o *output) end() {
 func (o *output) read() *reader {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	at := max(0, o.total-maxLog)
-	r := &reader{out: o, at: at, since: at}
+	r := &reader{out: o, at: max(0, o.total-maxLog)}
 	if o.readers == nil {
 		o.readers = map[*reader]bool{}
 	}
@@ -176,9 +185,6 @@ func (r *reader) next(p []byte) (n int, done bool, err error) {
 		k := copy(p[n:], o.ring[at:min(len(o.ring), at+int(min(o.total-r.at, maxLog)))])
 		n += k
 		r.at += int64(k)
-	}
-	if r.at == o.total || r.at-r.since >= maxLog {
-		r.waited, r.since = 0, r.at
 	}
 	if n > 0 {
 		o.hasRoom()

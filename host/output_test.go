@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -78,44 +79,90 @@ func TestH07ReadersSeeEachByteOnce(t *testing.T) {
 }
 
 func TestH07ReaderThatStopsIsDropped(t *testing.T) {
-	var o output
-	stalled := o.read()
-	start := time.Now()
-	o.Write(numbers(0, 3*maxLog))
-	if waited := time.Since(start); waited < patience || waited > 4*patience {
-		t.Errorf("the writer waited %v", waited)
-	}
-	start = time.Now()
-	o.Write(numbers(0, 3*maxLog))
-	if waited := time.Since(start); waited > patience/2 {
-		t.Errorf("the writer waited %v more for a reader it had dropped", waited)
-	}
-	if _, done, err := stalled.next(make([]byte, 10)); !done || !errors.Is(err, errTooSlow) {
-		t.Errorf("the stalled reader got %v, %v", done, err)
-	}
-	if err := stalled.wait(context.Background()); err != nil {
-		t.Error(err)
-	}
-	stalled.close()
+	synctest.Test(t, func(t *testing.T) {
+		var o output
+		stalled := o.read()
+		start := time.Now()
+		o.Write(numbers(0, 3*maxLog))
+		if waited := time.Since(start); waited != patience {
+			t.Errorf("the writer waited %v", waited)
+		}
+		o.Write(numbers(0, 3*maxLog))
+		if waited := time.Since(start); waited != patience {
+			t.Errorf("the writer waited again for a reader it had dropped: %v", waited)
+		}
+		if _, done, err := stalled.next(make([]byte, 10)); !done || !errors.Is(err, errTooSlow) {
+			t.Errorf("the stalled reader got %v, %v", done, err)
+		}
+		if err := stalled.wait(context.Background()); err != nil {
+			t.Error(err)
+		}
+		stalled.close()
+		<-time.After(patience)
+		start = time.Now()
+		defer o.read().close()
+		if o.Write(numbers(0, 1)); time.Since(start) != patience {
+			t.Errorf("patience came back to %v only", time.Since(start))
+		}
+	})
 }
 
-// A terminal that shows less than a session prints slows it, and is not dropped: each log's length starts patience anew.
-func TestH07ReaderThatMovesOnIsKept(t *testing.T) {
-	var o output
-	r := o.read()
+// paced reads size bytes at a time at a rate of bytes a second, as a socket's buffer lets a slow client, until it is
+// dropped or there is no more.
+func paced(r *reader, size, rate int) (total int, err error) {
 	defer r.close()
-	o.Write(numbers(0, maxLog))
-	piece := make([]byte, maxLog/4)
-	for i := range 40 { // never caught up: three quarters of a log lie before it
-		if n, _, err := r.next(piece); n != len(piece) || err != nil {
-			t.Fatalf("piece %d: %d bytes, %v", i, n, err)
+	buf := make([]byte, size)
+	for {
+		for got := 0; got < size; {
+			n, done, err := r.next(buf[got:])
+			if total += n; done || err != nil {
+				return total, err
+			}
+			if got += n; n == 0 {
+				r.wait(context.Background())
+			}
 		}
-		r.waited += patience / 5 // as if the writer had waited that long for the piece
-		if r.waited >= patience {
-			t.Fatalf("dropped after %d pieces", i+1)
-		}
-		o.Write(piece)
+		<-time.After(time.Duration(size) * time.Second / time.Duration(rate))
 	}
+}
+
+// A terminal that shows less than a session prints slows it, and sees every byte if it takes 100 KiB a second.
+func TestH07ReaderThatKeepsUpIsKept(t *testing.T) {
+	const all = 100 * maxLog
+	for _, size := range []int{4 << 10, 16 << 10, 150 << 10} {
+		for rate, kept := range map[int]bool{110 << 10: true, 300 << 10: true, 10 << 20: true, 50 << 10: false, 80 << 10: false} {
+			synctest.Test(t, func(t *testing.T) {
+				var o output
+				r := o.read()
+				go func() {
+					for range all / 1000 {
+						o.Write(make([]byte, 1000))
+					}
+					o.end()
+				}()
+				start := time.Now()
+				total, err := paced(r, size, rate)
+				if kept != (err == nil) || kept && total != all {
+					t.Errorf("%d bytes a second by %d: %d bytes in %v, %v", rate, size, total, time.Since(start), err)
+				}
+			})
+		}
+	}
+}
+
+// However many readers come and do not read: all together they slow a session no more than one may.
+func TestH07ReadersShareThePatience(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var o output
+		start := time.Now()
+		for range 20 * maxLog / 1000 {
+			o.read()
+			o.Write(make([]byte, 1000))
+		}
+		if took := time.Since(start); took < 15*time.Second || took > 20*time.Second+patience {
+			t.Errorf("20 logs took %v", took)
+		}
+	})
 }
 
 func TestH07ReaderWaitEndsWithItsContext(t *testing.T) {

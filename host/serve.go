@@ -183,6 +183,10 @@ func (c *caller) Close() error {
 // session could hold the host's descriptors, and keep everybody else out.
 const maxRefused = 32
 
+// connBuffer is what the kernel holds of an answer that nobody reads yet, in bytes, about: little, so that a reader
+// of a session's output is seen to read as it does.
+const connBuffer = 32 << 10
+
 // door looks at who is at the other end of each connection.
 type door struct {
 	*net.UnixListener
@@ -196,6 +200,7 @@ func (d *door) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
+		conn.SetWriteBuffer(connBuffer)
 		c := &caller{UnixConn: conn, refused: d.admit(conn)}
 		if c.refused == nil {
 			return c, nil

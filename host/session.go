@@ -225,11 +225,11 @@ func (s *session) ended() (status, signal int) {
 		s.idle.Stop()
 	}
 	s.mu.Unlock()
+	r.cleanUp() // first: the last output may have to wait for a slow reader, its pairing must not
 	s.streams.finish()
 	if s.stderr != nil {
 		s.stderr.end()
 	}
-	r.cleanUp()
 	for _, secret := range []credential.Secret{r.token, r.Identity, r.ModelKey, r.Token} {
 		secret.Wipe()
 	}

@@ -27,10 +27,8 @@ func (s *session) resize(cols, rows int) error {
 	return nil
 }
 
-// follow writes the session's output to w, from the oldest byte that is kept until the session ends.
-func (s *session) follow(ctx context.Context, w func([]byte) error) error {
-	r := s.out.read()
-	defer r.close()
+// follow writes what r has yet to read to w, until the session ends.
+func follow(ctx context.Context, r *reader, w func([]byte) error) error {
 	buf := make([]byte, 16<<10)
 	for {
 		n, done, err := r.next(buf)

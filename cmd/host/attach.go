@@ -94,13 +94,16 @@ func attachSession(c *host.Client, id string, key int) int {
 			return 0
 		case err := <-ended:
 			terminal.restore()
-			return afterwards(c, id, err)
+			return afterwards(c, session, id, err)
 		}
 	}
 }
 
+// tooSlow is why the host breaks a connection off.
+const tooSlow = "this side took less than 100 KiB a second"
+
 // afterwards says why the connection ended: with the session, or because this side was too slow.
-func afterwards(c *host.Client, id string, err error) int {
+func afterwards(c *host.Client, session *host.Attached, id string, err error) int {
 	if errors.Is(err, syscall.EPIPE) {
 		return 0 // nobody reads what this prints
 	}
@@ -109,7 +112,9 @@ func afterwards(c *host.Client, id string, err error) int {
 	case err != nil:
 		return fail(err)
 	case v.State != host.StateEnded:
-		return fail(fmt.Errorf("session %q: the connection broke off, the session runs on: attach again", id))
+		return fail(fmt.Errorf("session %q: %s; the session runs on: attach again", id, tooSlow))
+	case session.Missing(v) > 0:
+		return fail(fmt.Errorf("session %q has ended, its last %d bytes were not shown: %s", id, session.Missing(v), tooSlow))
 	}
 	return exitStatus(v)
 }

@@ -25,7 +25,7 @@ func log(args []string) int {
 	case err == nil || errors.Is(err, syscall.EPIPE):
 		return 0
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		err = fmt.Errorf("session %q: the output broke off: this side took less than 100 KiB a second, or the host ended", f.Arg(0))
+		err = fmt.Errorf("session %q: the output broke off: %s, or the host ended", f.Arg(0), tooSlow)
 	}
 	return fail(err)
 }
