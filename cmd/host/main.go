@@ -112,7 +112,7 @@ func (f *flags) parse(args []string, positional int) (code int, ok bool) {
 	case positional >= 0 && f.NArg() > positional:
 		return usageError(fmt.Sprintf("unexpected argument %q", f.Arg(positional)), "host "+f.command+" --help shows its usage"), false
 	case positional >= 0 && f.NArg() < positional:
-		return usageError("an argument is missing", "host "+f.command+" --help shows its usage"), false
+		return usageError("an argument is missing", f.usage()), false
 	}
 	return 0, true
 }
@@ -123,11 +123,21 @@ func (f *flags) given(name string) (yes bool) {
 	return yes
 }
 
+// usage is the command's line of usage.
+func (f *flags) usage() string {
+	for _, c := range commands() {
+		if c.name == f.command {
+			return "usage: host " + strings.TrimSpace(c.name+" "+c.args)
+		}
+	}
+	return ""
+}
+
 func (f *flags) help() string {
 	var b strings.Builder
 	for _, c := range commands() {
 		if c.name == f.command {
-			fmt.Fprintf(&b, "usage: host %s\n\n%s%s.\n\n", strings.TrimSpace(c.name+" "+c.args), strings.ToUpper(c.summary[:1]), c.summary[1:])
+			fmt.Fprintf(&b, "%s\n\n%s%s.\n\n", f.usage(), strings.ToUpper(c.summary[:1]), c.summary[1:])
 		}
 	}
 	f.VisitAll(func(fl *flag.Flag) {
