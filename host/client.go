@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"net"
 	"net/http"
 	"net/url"
@@ -228,7 +229,10 @@ func (c *Client) Attach(id string) (*Attached, error) {
 		conn.Close()
 		return nil, err
 	}
-	before, _ := strconv.ParseInt(res.Header.Get(offsetHeader), 10, 64)
+	before, err := strconv.ParseInt(res.Header.Get(offsetHeader), 10, 64)
+	if err != nil {
+		before = math.MaxInt64 / 2 // an older host does not say: then nothing is known to be missing
+	}
 	a.seen.Store(before)
 	return a, nil
 }

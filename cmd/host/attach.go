@@ -107,6 +107,10 @@ func afterwards(c *host.Client, session *host.Attached, id string, err error) in
 	if errors.Is(err, syscall.EPIPE) {
 		return 0 // nobody reads what this prints
 	}
+	var write *os.PathError
+	if errors.As(err, &write) {
+		return fail(err) // a full disk, say
+	}
 	v, err := c.Session(id)
 	switch {
 	case err != nil:
