@@ -275,9 +275,16 @@ func (r *running) wait() (status int, signal syscall.Signal) {
 	return ws.ExitStatus(), 0
 }
 
-func (r *running) cleanUp() {
-	for i := len(r.undo) - 1; i >= 0; i-- {
-		r.undo[i]()
+func (r *running) cleanUp() { r.undoTo(0) }
+
+// dismantle leaves the record alone, which comes first: by it the next host knows of a session that this one had no
+// time to finish.
+func (r *running) dismantle() { r.undoTo(1) }
+
+func (r *running) undoTo(n int) {
+	for len(r.undo) > n {
+		last := len(r.undo) - 1
+		r.undo[last]()
+		r.undo = r.undo[:last]
 	}
-	r.undo = nil
 }

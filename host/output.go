@@ -11,9 +11,9 @@ import (
 const maxLog = 100 << 10
 
 // patience is how long a session's output waits at most, altogether and for all its readers, for those that have
-// fallen a whole log behind; then they are dropped. It comes back, a second for each maxLog bytes written and for
-// each second without waiting: a reader that takes 100 KiB a second is kept, even in steps as large as the buffer of
-// a socket makes them, and no number of readers slows a session to less than that.
+// fallen a whole log behind; then they are dropped. A second of it comes back for each maxLog bytes written: a reader
+// that takes 100 KiB a second is kept, even in steps as large as the buffer of a socket makes them, and readers,
+// however many, add no more than that second to what each 100 KiB take.
 const patience = 2 * time.Second
 
 // perByte is how much of it each byte written brings back.
@@ -33,8 +33,7 @@ type output struct {
 	readers map[*reader]bool
 
 	waited   time.Duration // of patience, when the last wait was over
-	waitedAt time.Time     // and when, and where, that was
-	waitedTo int64
+	waitedTo int64         // and where that was
 }
 
 // reader is one look at an output, from some position on.
@@ -111,9 +110,8 @@ func (o *output) dropBehind(n int) {
 }
 
 func (o *output) patienceLeft() time.Duration {
-	written := min(o.total-o.waitedTo, int64(patience/perByte))
-	back := min(time.Since(o.waitedAt), patience) + time.Duration(written)*perByte
-	return patience - max(0, o.waited-back)
+	written := min(o.total-o.waitedTo, int64(patience/perByte)+1)
+	return patience - max(0, o.waited-time.Duration(written)*perByte)
 }
 
 // waitForReaders gives the lock up until a reader moves on or patience is over.
@@ -131,8 +129,8 @@ func (o *output) waitForReaders(left time.Duration) {
 	}
 	timer.Stop()
 	o.mu.Lock()
-	o.waitedAt, o.waitedTo = time.Now(), o.total
-	o.waited = patience - left + o.waitedAt.Sub(start)
+	o.waitedTo = o.total
+	o.waited = patience - left + time.Since(start)
 }
 
 // end says that nothing more comes.

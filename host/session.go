@@ -131,6 +131,7 @@ type active struct {
 func (a active) Write(p []byte) (int, error) {
 	if len(p) > 0 {
 		a.s.touch()
+		defer a.s.touch() // it may have waited for a reader
 	}
 	return a.to.Write(p)
 }
@@ -225,11 +226,12 @@ func (s *session) ended() (status, signal int) {
 		s.idle.Stop()
 	}
 	s.mu.Unlock()
-	r.cleanUp() // first: the last output may have to wait for a slow reader, its pairing must not
+	r.dismantle() // first: the last output may have to wait for a slow reader, the pairing's end must not
 	s.streams.finish()
 	if s.stderr != nil {
 		s.stderr.end()
 	}
+	r.cleanUp()
 	for _, secret := range []credential.Secret{r.token, r.Identity, r.ModelKey, r.Token} {
 		secret.Wipe()
 	}

@@ -122,6 +122,22 @@ func TestP12CloseWaitsForTheLine(t *testing.T) {
 	}
 }
 
+func TestP12CloseBreaksOffAnUpload(t *testing.T) {
+	over := make(chan bool)
+	r := newRig(t, func(http.ResponseWriter, *http.Request) { <-over })
+	defer close(over)
+	c := r.dial()
+	c.send("POST /sandbox/x HTTP/1.1\r\nHost: localhost\r\n%s\r\nContent-Length: 1000000000\r\n\r\n", r.bearer())
+	piece := make([]byte, 1<<20)
+	for err := error(nil); err == nil; { // until nobody takes any more
+		c.SetWriteDeadline(time.Now().Add(300 * time.Millisecond))
+		_, err = c.Write(piece)
+	}
+	if err := r.proxy.Close(); err != nil || !strings.Contains(r.log.String(), `"outcome":"canceled"`) {
+		t.Errorf("%v; log %q", err, r.log.String())
+	}
+}
+
 func TestT08HidePairings(t *testing.T) {
 	const p = fuzzPairing
 	for sent, want := range map[string]string{

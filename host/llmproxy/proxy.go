@@ -63,6 +63,9 @@ type Proxy struct {
 	registry *registry
 	stop     chan struct{} // ends the sweeper
 
+	requests context.Context // that of all of them
+	breakOff func()          // ends it
+
 	mu      sync.Mutex
 	closed  bool
 	address net.Addr // of the shared listener, while it serves
@@ -86,6 +89,7 @@ func newProxy(config Config, now clock) *Proxy {
 		stop:     make(chan struct{}),
 		servers:  map[*http.Server]bool{},
 	}
+	p.requests, p.breakOff = context.WithCancel(context.Background())
 	if p.log == nil {
 		p.log = slog.New(slog.DiscardHandler)
 	}
@@ -187,6 +191,7 @@ func (p *Proxy) server(only string) *http.Server {
 		DisableGeneralOptionsHandler: true, // OPTIONS * is refused like any other
 		ConnState:                    followConn,
 		ConnContext:                  rememberConn,
+		BaseContext:                  func(net.Listener) context.Context { return p.requests },
 		ErrorLog:                     slog.NewLogLogger(p.log.Handler(), slog.LevelWarn),
 		Protocols:                    new(http.Protocols),
 	}
@@ -211,6 +216,7 @@ func (p *Proxy) Close() error {
 	for _, s := range p.end() {
 		err = errors.Join(err, s.Close())
 	}
+	p.breakOff() // net/http does not see a client go while its body waits for the upstream
 	p.upstream.CloseIdleConnections()
 	p.mu.Lock()
 	if p.quiet == nil {
