@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"hostshim/host/credential"
+	"hostshim/host/protect"
 	"hostshim/host/sandbox"
 	"hostshim/host/settings"
 	"hostshim/host/state"
@@ -26,6 +27,8 @@ type Plan struct {
 	temp    string            // folder of the session's own, removed at its end
 	config  string            // configuration folder that the host keeps for the template's agent; "": none
 	agent   *settings.Agent   // nil: the template names none
+	watched []string          // folders in which the user's own tools may find what the session left (X17); nil: none
+	before  *protect.Prints   // of what is there before the start
 }
 
 // plan decides a launch. It reads the settings and the token file anew (T05) and changes nothing. With an error the plan
@@ -66,7 +69,10 @@ func (h *Host) plan(r *Request) (*Plan, error) {
 			return p, err
 		}
 	}
-	return p, h.planProfile(p, template, private)
+	if err := h.planProfile(p, template, private); err != nil {
+		return p, err
+	}
+	return p, h.planProtection(p, template)
 }
 
 func (r *Request) templateID() string {

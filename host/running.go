@@ -136,7 +136,11 @@ func (r *Running) Wait() (end End) {
 }
 
 // AuditEnd writes the row of the end of a launch whose target had started.
-func (r *Running) AuditEnd() { r.host.audit(r.row(state.EventEnd)) }
+func (r *Running) AuditEnd() {
+	row := r.row(state.EventEnd)
+	row.Changed = r.changed()
+	r.host.audit(row)
+}
 
 func (r *Running) row(event string) state.Row {
 	row := r.Plan.row(event)

@@ -21,8 +21,8 @@ func ownNetwork(attr *syscall.SysProcAttr) {
 	attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}}
 	attr.GidMappingsEnableSetgroups = false
 	// An ordinary user keeps only ambient capabilities when the second stage is executed: one to bring the loopback up,
-	// one to empty the bounding set.
-	attr.AmbientCaps = []uintptr{unix.CAP_NET_ADMIN, unix.CAP_SETPCAP}
+	// one to empty the bounding set, one for mounts.
+	attr.AmbientCaps = []uintptr{unix.CAP_NET_ADMIN, unix.CAP_SETPCAP, unix.CAP_SYS_ADMIN}
 }
 
 // mayMakeNetworks looks at the capabilities too, because root in a container often lacks them.

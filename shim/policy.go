@@ -30,6 +30,10 @@ type Policy struct {
 	Devices   []string `json:"devices"`    // single device nodes: read, write and control
 	Deny      []string `json:"deny"`       // win over every grant; a path that does not exist yet is denied by its name
 	Network   string   `json:"network"`    // NetworkOpen or NetworkModel
+
+	// Protect are files and folders inside grants that cannot be written all the same (X17). All outside the grants is
+	// read-only then as well, with modes and times. It needs a network of the session's own. nil: neither.
+	Protect []string `json:"protect,omitzero"`
 }
 
 // ParsePolicy reads a policy. A sandbox is never applied in part, so these are errors: an unknown or repeated member,
@@ -47,7 +51,10 @@ func ParsePolicy(data []byte) (*Policy, error) {
 	if p.Network != NetworkOpen && p.Network != NetworkModel {
 		return nil, fmt.Errorf("network %q, want %q or %q", p.Network, NetworkOpen, NetworkModel)
 	}
-	for _, list := range [][]string{p.Read, p.ReadWrite, p.Devices, p.Deny} {
+	if p.Protect != nil && p.Network != NetworkModel {
+		return nil, fmt.Errorf("protect needs network %q", NetworkModel)
+	}
+	for _, list := range [][]string{p.Read, p.ReadWrite, p.Devices, p.Deny, p.Protect} {
 		for _, path := range list {
 			if !filepath.IsAbs(path) || filepath.Clean(path) != path || strings.ContainsRune(path, 0) {
 				return nil, fmt.Errorf("path %q is not absolute and clean", path)
@@ -67,7 +74,7 @@ func ParsePolicy(data []byte) (*Policy, error) {
 func (p *Policy) decode(d *json.Decoder) error {
 	members := map[string]any{
 		"version": &p.Version, "network": &p.Network,
-		"read": &p.Read, "read_write": &p.ReadWrite, "devices": &p.Devices, "deny": &p.Deny,
+		"read": &p.Read, "read_write": &p.ReadWrite, "devices": &p.Devices, "deny": &p.Deny, "protect": &p.Protect,
 	}
 	if t, err := d.Token(); err != nil {
 		return err

@@ -14,7 +14,7 @@ func TestParsePolicy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &Policy{1, []string{"/usr"}, []string{"/w"}, []string{"/dev/null"}, []string{"/w/t"}, NetworkOpen}
+	want := &Policy{1, []string{"/usr"}, []string{"/w"}, []string{"/dev/null"}, []string{"/w/t"}, NetworkOpen, nil}
 	if !reflect.DeepEqual(p, want) {
 		t.Errorf("got %+v, want %+v", p, want)
 	}
@@ -27,6 +27,8 @@ func TestParsePolicy(t *testing.T) {
 		{"other version", `:1,`, `:2,`, "version 2, want 1"},
 		{"no version", `"version":1,`, ``, "version 0, want 1"},
 		{"no network", `"open"`, `""`, `network "", want "open" or "model"`},
+		{"protect with an open network", `"network"`, `"protect":[],"network"`, `protect needs network "model"`},
+		{"protect, relative", `"network":"open"`, `"protect":["a"],"network":"model"`, `path "a" is not absolute and clean`},
 		{"relative", `"/w/t"`, `"w/t"`, `path "w/t" is not absolute and clean`},
 		{"not clean", `"/w/t"`, `"/w/../t"`, "not absolute and clean"},
 		{"trailing slash", `"/w/t"`, `"/w/t/"`, "not absolute and clean"},
@@ -51,13 +53,14 @@ func TestParsePolicy(t *testing.T) {
 // An accepted policy holds only paths that mean what they say, and survives the way through the file.
 func FuzzParsePolicy(f *testing.F) {
 	f.Add([]byte(`{"version":1,"read":["/usr"],"deny":["/w/t"],"network":"open"}`))
+	f.Add([]byte(`{"version":1,"protect":["/w/.git"],"network":"model"}`))
 	f.Add([]byte(`{"version":1,"devices":null,"network":"model"} `))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		p, err := ParsePolicy(data)
 		if err != nil {
 			return
 		}
-		for _, list := range [][]string{p.Read, p.ReadWrite, p.Devices, p.Deny} {
+		for _, list := range [][]string{p.Read, p.ReadWrite, p.Devices, p.Deny, p.Protect} {
 			for _, path := range list {
 				if path == "" || path[0] != '/' || filepath.Clean(path) != path || strings.ContainsAny(path, "\x00\ufffd") {
 					t.Errorf("accepted path %q", path)

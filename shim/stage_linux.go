@@ -46,6 +46,9 @@ func becomeTarget(args, environ []string) error {
 	if err := stageNetwork(policy, s.listener); err != nil {
 		return err
 	}
+	if err := stageMounts(policy); err != nil {
+		return err
+	}
 	rules, err := buildRuleset(policy)
 	if err != nil {
 		return err

@@ -89,12 +89,13 @@ var mayImport = map[string][]string{
 	"host/doctor": {"host", "host/credential", "host/sandbox", "host/settings", "host/state", "host/wire", "shim"},
 	"host/client": {"host/credential", "host/state", "host/wire"},
 
-	"host": {"host/credential", "host/llmproxy", "host/sandbox", "host/settings", "host/state", "host/wire", "shim"},
+	"host": {"host/credential", "host/llmproxy", "host/protect", "host/sandbox", "host/settings", "host/state", "host/wire", "shim"},
 
 	"host/settings":   {"host/credential", "host/wire", "shim"},
 	"host/state":      {"host/wire", "shim"},
 	"host/llmproxy":   {"host/credential", "shim"},
 	"host/sandbox":    {"shim"},
+	"host/protect":    {},
 	"host/credential": {"shim"},
 	"host/wire":       {},
 	"shim":            {},

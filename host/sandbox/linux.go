@@ -23,6 +23,7 @@ func renderPolicy(r rules) ([]byte, error) {
 		Devices:   []string{},
 		Deny:      []string{},
 		Network:   r.network,
+		Protect:   r.protect,
 	}
 	for _, g := range r.grants {
 		switch {

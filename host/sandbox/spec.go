@@ -38,6 +38,9 @@ type Profile struct {
 	Network  string   // shim.NetworkOpen or shim.NetworkModel
 	Warnings []string // for the user, at most one line each
 	Create   []string // folders to make 0700 before the start, parents first
+	Writable []string // folders granted for writing, without links: the working directory, then the others
+
+	rules rules
 }
 
 // Build resolves spec against the file system and renders its profile. It only reads: an error, whose text
@@ -51,7 +54,7 @@ func build(spec Spec, sys facts) (Profile, error) {
 	if err != nil {
 		return Profile{}, err
 	}
-	p := Profile{Network: r.network, Warnings: r.warnings, Create: r.create}
+	p := Profile{Network: r.network, Warnings: r.warnings, Create: r.create, Writable: r.writable(), rules: r}
 	if spec.GOOS == "darwin" {
 		p.Ext = ".sb"
 		p.Text, err = renderSBPL(r)
@@ -62,10 +65,34 @@ func build(spec Spec, sys facts) (Profile, error) {
 	if err != nil {
 		return Profile{}, err
 	}
+	return p, p.fits()
+}
+
+func (p *Profile) fits() error {
 	if len(p.Text) > shim.MaxProfile {
-		return Profile{}, fmt.Errorf("the profile is larger than %d bytes", shim.MaxProfile)
+		return fmt.Errorf("the profile is larger than %d bytes", shim.MaxProfile)
 	}
-	return p, nil
+	return nil
+}
+
+// Protect closes paths for writing in a session with a network of its own (X17, Linux). They have no links.
+func (p *Profile) Protect(paths []string) (err error) {
+	p.rules.protect = append([]string{}, paths...)
+	if p.Text, err = renderPolicy(p.rules); err != nil {
+		return err
+	}
+	return p.fits()
+}
+
+// writable lists the folders that the session was granted for writing by its launch: the working directory, then what its
+// template adds.
+func (r *rules) writable() (folders []string) {
+	for _, g := range r.grants {
+		if g.write && g.kind == folder && (g.from == fromTemplate || g.from == fromSession && g.real != r.temp) {
+			folders = append(folders, g.real)
+		}
+	}
+	return folders
 }
 
 // Prepare makes the folders that templates grant read-write and that are missing (X05). On an error it
@@ -98,7 +125,9 @@ func (p Profile) Prepare() error {
 type rules struct {
 	grants   []grant
 	denies   []denied
-	tools    string // macOS: the command-line tools' folder
+	protect  []string // Linux: closed for writing though granted; nil: nothing is
+	temp     string   // the temporary directory with its links followed
+	tools    string   // macOS: the command-line tools' folder
 	network  string
 	port     int
 	warnings []string
@@ -111,7 +140,6 @@ type builder struct {
 	spec    Spec
 	sys     facts
 	home    string          // Home with its links followed
-	temp    string          // TempDir likewise
 	target  string          // Program likewise; empty when it cannot run
 	planned map[string]bool // folders that are missing but will be there before the start
 }

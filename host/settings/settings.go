@@ -187,6 +187,7 @@ func readTemplate(r *jsonReader, path string, all *[]Template) error {
 		"read_write":      r.texts(&t.ReadWrite),
 		"deny":            r.texts(&t.Deny),
 		"network":         r.word(&t.Network, shim.NetworkOpen, shim.NetworkModel),
+		"protect":         r.flag(&t.Protect),
 		"credential":      r.word(&t.Credential, wire.CredentialAuto, wire.CredentialToken, wire.CredentialPairing, wire.CredentialNone),
 	})(path)
 	if err != nil {

@@ -21,6 +21,7 @@ type Template struct {
 	Env            map[string]string
 	EnvPassthrough []string // names that a launch with a pairing keeps though they look like credentials (E03)
 	Sandbox        *bool    // nil: sandboxed
+	Protect        *bool    // whether the files that the user's own tools run are protected (X17); nil: they are
 	Read           []string
 	ReadWrite      []string
 	Deny           []string
@@ -36,6 +37,9 @@ type Template struct {
 
 // Sandboxed says whether the template's launches are sandboxed.
 func (t Template) Sandboxed() bool { return t.Sandbox == nil || *t.Sandbox }
+
+// Protected says whether the template's launches protect what the user's own tools run (X17).
+func (t Template) Protected() bool { return t.Protect == nil || *t.Protect }
 
 // builtin are there without settings (X05).
 func builtin() []Template {

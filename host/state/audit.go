@@ -22,17 +22,18 @@ const (
 
 // Row is one audit row (H09): a launch, refused ones included, an end, or a pairing made or revoked.
 type Row struct {
-	Time       string `json:"ts"`      // RFC 3339, UTC
-	Event      string `json:"event"`   // session_launch, session_end, pairing_create, pairing_revoke
-	Outcome    string `json:"outcome"` // ok, error, denied
-	SessionID  string `json:"session_id"`
-	Kind       string `json:"kind"`
-	TemplateID string `json:"template_id"`
-	Directory  string `json:"directory"`
-	Sandbox    bool   `json:"sandbox"`
-	Credential string `json:"credential"` // none, token, pairing; never its value
-	PairingID  string `json:"pairing_id,omitempty"`
-	Error      string `json:"error"`
+	Time       string   `json:"ts"`      // RFC 3339, UTC
+	Event      string   `json:"event"`   // session_launch, session_end, pairing_create, pairing_revoke
+	Outcome    string   `json:"outcome"` // ok, error, denied
+	SessionID  string   `json:"session_id"`
+	Kind       string   `json:"kind"`
+	TemplateID string   `json:"template_id"`
+	Directory  string   `json:"directory"`
+	Sandbox    bool     `json:"sandbox"`
+	Credential string   `json:"credential"` // none, token, pairing; never its value
+	PairingID  string   `json:"pairing_id,omitempty"`
+	Changed    []string `json:"changed,omitempty"` // at the end: what the user's own tools run, and is new or changed since (X17)
+	Error      string   `json:"error"`
 }
 
 // AuditFile is where the rows are: one JSON object a line, only ever appended to.
