@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"hostshim/host/settings"
 	"hostshim/host/state"
@@ -86,8 +87,8 @@ func (r *Running) makeSandbox(profile string) error {
 	if err := p.profile.Prepare(); err != nil {
 		return err
 	}
-	// A user's template may name the same folder, to have another network for example.
-	if config := h.config.Places.AgentFolder(settings.Claude.Folder); config != "" && lookup(p.env, settings.Claude.ConfigVar) == config {
+	// A user's template may name a folder of the host's too, to have another network for example.
+	if config := lookup(p.env, settings.Claude.ConfigVar); h.config.Places.Data != "" && filepath.Dir(config) == h.config.Places.Data {
 		if err := writeFirstFile(&settings.Claude, config); err != nil {
 			h.config.Warn(err.Error())
 		}

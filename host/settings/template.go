@@ -43,10 +43,14 @@ func (t Template) Protected() bool { return t.Protect == nil || *t.Protect }
 
 // builtin are there without settings (X05).
 func builtin() []Template {
+	// A folder of its own: what a brokered session leaves in one, hooks and caches too, must not run in the next session
+	// that holds the real token.
+	brokered := Claude
+	brokered.Folder = "claude-brokered"
 	return []Template{
 		{ID: "claude-code", Name: "Claude Code", Command: Claude.Command, Agent: &Claude, ReadIfThere: gitConfig()},
 		// No real credential, and no network but the model's (B03, X09).
-		{ID: "claude-brokered", Name: "Claude Code, brokered", Command: Claude.Command, Agent: &Claude, ReadIfThere: gitConfig(),
+		{ID: "claude-brokered", Name: "Claude Code, brokered", Command: Claude.Command, Agent: &brokered, ReadIfThere: gitConfig(),
 			Network: shim.NetworkModel, Credential: wire.CredentialPairing},
 		{ID: "shell", Name: "Shell", Command: loginShell(), Credential: wire.CredentialNone, ReadIfThere: gitConfig()},
 	}
