@@ -84,6 +84,9 @@ func (r *Running) makeSandbox(profile string) error {
 			h.config.Warn(fmt.Sprintf("session %s: %v", p.request.SessionID, err))
 		}
 	})
+	if err := h.config.Places.RememberGranted(p.profile.Writable); err != nil {
+		return err
+	}
 	if err := p.profile.Prepare(); err != nil {
 		return err
 	}

@@ -83,11 +83,15 @@ func (h *Host) planProfile(p *Plan, t settings.Template, private []string) error
 	if p.config != "" {
 		readWrite = append([]string{p.config}, readWrite...)
 	}
+	granted, err := h.config.Places.Granted()
+	if err != nil {
+		return unavailable(err)
+	}
 	path := lookup(p.env, "PATH")
 	profile, err := sandbox.Build(sandbox.Spec{
 		GOOS: runtime.GOOS, Home: home, WorkDir: p.request.Directory, TempDir: p.temp, UserTempDir: userTempDir(),
 		Program: FindProgram(p.argv[0], path, p.request.Directory), Path: path,
-		Read: t.Read, ReadIfThere: t.ReadIfThere, ReadWrite: readWrite, Deny: t.Deny, Private: private,
+		Read: t.Read, ReadIfThere: t.ReadIfThere, ReadWrite: readWrite, Deny: t.Deny, Granted: granted, Private: private,
 		Network: p.network, ModelPort: port,
 	})
 	if err != nil {

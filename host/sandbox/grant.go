@@ -238,37 +238,3 @@ func (b *builder) plan(p place) []string {
 }
 
 func (b *builder) add(g grant) { b.grants = append(b.grants, g) }
-
-// refuseTurnable refuses a template entry that leads through a link which this very session could turn:
-// it would point it at something else, and the next launch would grant that. The link's whole way counts,
-// for a folder that can be written can be moved. An optional entry is left out instead.
-func (b *builder) refuseTurnable() error {
-	kept := make([]grant, 0, len(b.grants))
-	for _, g := range b.grants {
-		link, in := b.turnable(g)
-		if link != "" && !g.optional {
-			return fmt.Errorf("grant of %q: the session could turn its link %q, which lies in %q: name what the link leads to",
-				g.spelled, link, in)
-		}
-		if link == "" {
-			kept = append(kept, g)
-		}
-	}
-	b.grants = kept
-	return nil
-}
-
-// turnable is the link on a template entry's way that the session could turn, and the granted folder it lies in.
-func (b *builder) turnable(g grant) (link, in string) {
-	if g.from != fromTemplate {
-		return "", ""
-	}
-	for _, link := range g.links {
-		for _, w := range b.grants {
-			if w.write && w.kind == folder && below(link, w.real) {
-				return link, w.real
-			}
-		}
-	}
-	return "", ""
-}

@@ -197,3 +197,23 @@ func TestWithin(t *testing.T) {
 		}
 	}
 }
+
+func TestMadeLink(t *testing.T) {
+	for _, c := range []struct {
+		links, granted []string
+		want           string
+	}{
+		{nil, []string{"/a"}, ""},
+		{[]string{"/a/l"}, nil, ""},
+		{[]string{"/a/l"}, []string{"/a"}, "/a/l"},
+		{[]string{"/a/b/l"}, []string{"/a"}, "/a/b/l"},
+		{[]string{"/ab/l", "/a/m"}, []string{"/c", "/a"}, "/a/m"},
+		{[]string{"/a"}, []string{"/a"}, ""},
+		{[]string{"/a/l"}, []string{"/"}, "/a/l"},
+		{[]string{"/dev/shm/l"}, nil, "/dev/shm/l"},
+	} {
+		if got := madeLink(c.links, c.granted); got != c.want {
+			t.Errorf("madeLink(%q, %q) = %q, want %q", c.links, c.granted, got, c.want)
+		}
+	}
+}

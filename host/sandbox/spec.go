@@ -25,6 +25,7 @@ type Spec struct {
 	ReadIfThere []string // files; those that are not there, or cannot be placed, are left out
 	ReadWrite   []string
 	Deny        []string
+	Granted     []string // folders that sessions were ever granted for writing, without links (X15)
 	Private     []string // token file, state directory, settings: denied whatever is granted (X06, X12)
 
 	Network   string // "", shim.NetworkOpen or shim.NetworkModel; empty is open
@@ -158,6 +159,7 @@ func resolve(spec Spec, sys facts) (rules, error) {
 		b.deny,
 		b.refuseBlocked,
 		b.refuseTurnable,
+		b.refuseMade,
 		b.dropDenied,
 		b.warn,
 	} {
