@@ -26,12 +26,18 @@ func (h *Host) planSandbox(p *Plan, t settings.Template) error {
 	if p.request.ProfilePath != "" {
 		return nil
 	}
-	p.temp = state.TempFolder()
+	var err error
+	if p.temp, err = state.TempFolder(); err != nil {
+		return unavailable(err)
+	}
 	if t.Agent == nil {
 		return nil
 	}
 	if p.config = h.config.Places.AgentFolder(t.Agent.Folder); p.config == "" {
 		return unavailable(errors.New("no home folder for " + t.Agent.Name + "'s configuration: set HOME or XDG_DATA_HOME"))
+	}
+	if err := h.config.Places.CheckData(p.config); err != nil {
+		return unavailable(err)
 	}
 	return nil
 }

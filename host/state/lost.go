@@ -15,6 +15,11 @@ import (
 // then no long-lived host lives, and the sessions of one are lost too.
 func (p Places) CleanUpLost(haveHostLock bool) (lost []string) {
 	dir := filepath.Join(p.State, "sessions")
+	own, err := openOwn(dir, false)
+	if err != nil {
+		return nil // there is none, or another user's link could lead anywhere
+	}
+	own.Close()
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil

@@ -95,10 +95,12 @@ func (p Places) Dir(sub ...string) (string, error) {
 
 // privateDir makes dir, and what is missing above it, with mode 0700. One that others can use is refused.
 func privateDir(dir string) (string, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	f, err := openOwn(dir, true)
+	if err != nil {
 		return "", err
 	}
-	info, err := os.Stat(dir)
+	defer f.Close()
+	info, err := f.Stat()
 	if err != nil {
 		return "", err
 	}
@@ -151,10 +153,19 @@ func (p Places) CheckSocket() error {
 }
 
 // TempFolder is where a new session's temporary folder goes.
-func TempFolder() string {
+func TempFolder() (string, error) {
+	dir, err := filepath.Abs(os.TempDir())
+	if err != nil {
+		return "", err
+	}
+	if f, err := openOwn(dir, false); err == nil {
+		f.Close()
+	} else if !os.IsNotExist(err) {
+		return "", fmt.Errorf("temporary folder: %w", err)
+	}
 	var id [8]byte
 	rand.Read(id[:])
-	return filepath.Join(RealTemp(), tempPrefix+hex.EncodeToString(id[:]))
+	return filepath.Join(RealTemp(), tempPrefix+hex.EncodeToString(id[:])), nil
 }
 
 // tempPrefix begins the name of each session's temporary folder.
