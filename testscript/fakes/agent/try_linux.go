@@ -13,13 +13,17 @@ import (
 
 // linuxOperations reach for other processes, the terminal and the network by ways that only Linux has.
 var linuxOperations = map[string]operation{
-	"ptrace":         {1, withPID(tryPtrace)},
-	"mem":            {1, withPID(func(pid int) error { return openClose(fmt.Sprintf("/proc/%d/mem", pid), unix.O_RDWR) })},
-	"vm-read":        {1, withPID(tryVMRead)},
-	"prlimit":        {1, withPID(func(pid int) error { return unix.Prlimit(pid, unix.RLIMIT_NOFILE, nil, new(unix.Rlimit)) })},
-	"pidfd-getfd":    {2, tryPidfdGetfd},
-	"tiocsti":        {1, tryTIOCSTI},
-	"tioclinux":      {1, tryTIOCLINUX},
+	"ptrace":      {1, withPID(tryPtrace)},
+	"mem":         {1, withPID(func(pid int) error { return openClose(fmt.Sprintf("/proc/%d/mem", pid), unix.O_RDWR) })},
+	"vm-read":     {1, withPID(tryVMRead)},
+	"prlimit":     {1, withPID(func(pid int) error { return unix.Prlimit(pid, unix.RLIMIT_NOFILE, nil, new(unix.Rlimit)) })},
+	"pidfd-getfd": {2, tryPidfdGetfd},
+	"tiocsti":     {1, tryTIOCSTI},
+	"tioclinux":   {1, tryTIOCLINUX},
+	"stop-output": {0, func([]string) error { // and dies: nothing could be printed any more
+		unix.IoctlSetInt(1, unix.TCXONC, unix.TCOOFF)
+		return unix.Kill(unix.Getpid(), unix.SIGKILL)
+	}},
 	"socket-unix":    {0, func([]string) error { return trySocket(unix.AF_UNIX, unix.SOCK_STREAM, 0) }},
 	"socket-raw":     {0, func([]string) error { return trySocket(unix.AF_INET, unix.SOCK_RAW, unix.IPPROTO_ICMP) }},
 	"socket-ping":    {0, func([]string) error { return trySocket(unix.AF_INET, unix.SOCK_DGRAM, unix.IPPROTO_ICMP) }},
