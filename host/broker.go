@@ -131,7 +131,7 @@ func (s *Settings) tokenFiles() (paths []string, err error) {
 }
 
 func (h *Host) auditPairing(e llmproxy.Event) {
-	row := Row{Event: e.Name, Outcome: "ok", PairingID: e.Session.ID, TemplateID: e.Session.ClientID,
+	row := Row{Event: e.Name, Outcome: "ok", PairingID: e.Pairing.ID, TemplateID: e.Pairing.ClientID,
 		Credential: CredentialPairing}
 	if e.Reason != "revoked" {
 		row.Error = e.Reason

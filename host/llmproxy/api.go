@@ -22,50 +22,50 @@ const (
 var errNotListening = errors.New("the model proxy is not listening")
 
 // Create makes a session pairing for clientID. An idle of 0 takes the policy's.
-func (p *Proxy) Create(clientID string, idle time.Duration) (Session, credential.Secret, error) {
-	return p.create(Session{ClientID: clientID, Idle: idle})
+func (p *Proxy) Create(clientID string, idle time.Duration) (Pairing, credential.Secret, error) {
+	return p.create(Pairing{ClientID: clientID, Idle: idle})
 }
 
 // CreateForLaunch makes the pairing of a launch, which the caller revokes when the launch ends: it may go unused for
 // a day, as a person may leave an agent waiting overnight, and does not count to the bound, which is for pairings that
 // somebody forgets. With own, the base URL on it, it is taken on the
 // listener of ServeSession alone (B04).
-func (p *Proxy) CreateForLaunch(clientID, own string) (Session, credential.Secret, error) {
-	return p.create(Session{ClientID: clientID, Idle: maxIdle, launch: true, own: own})
+func (p *Proxy) CreateForLaunch(clientID, own string) (Pairing, credential.Secret, error) {
+	return p.create(Pairing{ClientID: clientID, Idle: maxIdle, launch: true, own: own})
 }
 
-func (p *Proxy) create(session Session) (Session, credential.Secret, error) {
+func (p *Proxy) create(session Pairing) (Pairing, credential.Secret, error) {
 	made, pairing, err := p.admit(session)
 	p.reportEnded()
 	if err == nil {
 		session = made
 	}
-	p.report(Event{Name: EventCreate, Session: session, Err: err})
+	p.report(Event{Name: EventCreate, Pairing: session, Err: err})
 	return session, pairing, err
 }
 
-func (p *Proxy) admit(session Session) (Session, credential.Secret, error) {
+func (p *Proxy) admit(session Pairing) (Pairing, credential.Secret, error) {
 	policy, err := p.policy()
 	if err == nil {
 		session.Idle, err = policy.admit(session.ClientID, session.Idle)
 	}
 	if err != nil {
-		return Session{}, credential.Secret{}, err
+		return Pairing{}, credential.Secret{}, err
 	}
 	return p.registry.create(session)
 }
 
 // Revoke ends a session and says whether there was one. A running response completes (P11).
 func (p *Proxy) Revoke(id string) bool {
-	p.sweep()
+	p.expire()
 	ok := p.registry.revoke(id)
 	p.reportEnded()
 	return ok
 }
 
 // List returns the live sessions, oldest first.
-func (p *Proxy) List() []Session {
-	p.sweep()
+func (p *Proxy) List() []Pairing {
+	p.expire()
 	return p.registry.list()
 }
 
@@ -76,18 +76,18 @@ func (p *Proxy) policy() (Policy, error) {
 	return p.config.Policy()
 }
 
-// sweep leaves sessions alone while nobody can say what the policy is: a slip in the settings makes no pairing, and
+// expire leaves sessions alone while nobody can say what the policy is: a slip in the settings makes no pairing, and
 // ends none (T05).
-func (p *Proxy) sweep() {
+func (p *Proxy) expire() {
 	allowed := func(string) bool { return true }
 	if policy, err := p.policy(); err == nil {
 		allowed = policy.allows
 	}
-	p.registry.sweep(allowed)
+	p.registry.expire(allowed)
 	p.reportEnded()
 }
 
-func (p *Proxy) present(values []string) (Session, string, bool) {
+func (p *Proxy) present(values []string) (Pairing, string, bool) {
 	session, pairing, ok := p.registry.present(values)
 	p.reportEnded()
 	return session, pairing, ok
@@ -96,7 +96,7 @@ func (p *Proxy) present(values []string) (Session, string, bool) {
 // reportEnded tells of the sessions that ended, outside the registry's lock.
 func (p *Proxy) reportEnded() {
 	for _, e := range p.registry.takeEnded() {
-		p.report(Event{Name: EventRevoke, Session: e.session, Reason: e.reason})
+		p.report(Event{Name: EventRevoke, Pairing: e.session, Reason: e.reason})
 	}
 }
 
@@ -125,7 +125,7 @@ type sessionView struct {
 	CreatedAt string `json:"createdAt"`
 }
 
-func view(s Session, baseURL string) sessionView {
+func view(s Pairing, baseURL string) sessionView {
 	return sessionView{
 		ID: s.ID, ClientID: s.ClientID, BaseURL: baseURL,
 		Idle: int64(s.Idle / time.Second), CreatedAt: s.Created.UTC().Format(time.RFC3339),

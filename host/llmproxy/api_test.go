@@ -112,7 +112,7 @@ func TestP05NarrowedWhileRunning(t *testing.T) {
 	}
 	// A later subscription leaves the session alone, a narrowed list does not.
 	r.set(func() { r.policy = Policy{Subscription: []string{"claude-code"}} })
-	r.proxy.sweep()
+	r.proxy.expire()
 	if resp, _ := r.get("GET", "/sandbox/x", r.bearer()); resp.StatusCode != 200 {
 		t.Errorf("after a subscription: %d", resp.StatusCode)
 	}
@@ -120,7 +120,7 @@ func TestP05NarrowedWhileRunning(t *testing.T) {
 	r.set(func() {
 		r.policy, r.unsure = Policy{Allowed: []string{"other"}}, errors.New("settings f:1:1: not JSON")
 	})
-	r.proxy.sweep()
+	r.proxy.expire()
 	if resp, _ := r.get("GET", "/sandbox/x", r.bearer()); resp.StatusCode != 200 {
 		t.Errorf("without a policy: %d", resp.StatusCode)
 	}
@@ -128,12 +128,12 @@ func TestP05NarrowedWhileRunning(t *testing.T) {
 		t.Errorf("creation without a policy: %d %s", status, body)
 	}
 	r.set(func() { r.unsure = nil })
-	r.proxy.sweep()
+	r.proxy.expire()
 	if resp, _ := r.get("GET", "/sandbox/x", r.bearer()); resp.StatusCode != 403 {
 		t.Errorf("after the list was narrowed: %d", resp.StatusCode)
 	}
 	last := r.events[len(r.events)-1]
-	if last.Name != EventRevoke || last.Session.ID != r.session.ID || last.Reason != endPolicy {
+	if last.Name != EventRevoke || last.Pairing.ID != r.session.ID || last.Reason != endPolicy {
 		t.Errorf("event %+v", last)
 	}
 }
@@ -178,11 +178,11 @@ func TestEvents(t *testing.T) {
 	}
 	for i, w := range want {
 		e := r.events[i]
-		if e.Name != w.name || e.Session.ClientID != w.client || e.Reason != w.reason || (e.Err != nil) != w.failed {
+		if e.Name != w.name || e.Pairing.ClientID != w.client || e.Reason != w.reason || (e.Err != nil) != w.failed {
 			t.Errorf("event %d: %+v", i, e)
 		}
 	}
-	if r.events[4].Session.ID != s.ID {
+	if r.events[4].Pairing.ID != s.ID {
 		t.Error("another session ended")
 	}
 }

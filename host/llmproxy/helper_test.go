@@ -101,7 +101,7 @@ type rig struct {
 	asked  []string
 	events []Event
 
-	session Session
+	session Pairing
 	pairing string
 }
 

@@ -20,7 +20,7 @@ const (
 	headerReadTimeout = 10 * time.Second
 	idleConnTimeout   = 2 * time.Minute
 	maxHeader         = 64<<10 - 4<<10 // net/http reads 4 KiB more before it gives up
-	sweepEvery        = time.Minute    // P03, P05
+	expireEvery       = time.Minute    // P03, P05
 	closeWait         = 2 * time.Second
 )
 
@@ -43,7 +43,7 @@ type Provider struct {
 // Event is something that happened to a pairing.
 type Event struct {
 	Name    string // EventCreate or EventRevoke
-	Session Session
+	Pairing Pairing
 	Reason  string // why a pairing ended: revoked, idle, or its client id is no longer allowed
 	Err     error  // why none was made
 }
@@ -61,7 +61,7 @@ type Proxy struct {
 	device   [sha256.Size]byte // of the device pairing
 	upstream *http.Transport
 	registry *registry
-	stop     chan struct{} // ends the sweeper
+	stop     chan struct{} // ends the expirer
 
 	requests context.Context // that of all of them
 	breakOff func()          // ends it
@@ -93,7 +93,7 @@ func newProxy(config Config, now clock) *Proxy {
 	if p.log == nil {
 		p.log = slog.New(slog.DiscardHandler)
 	}
-	go p.sweeper()
+	go p.expirer()
 	return p
 }
 
@@ -267,15 +267,15 @@ func (p *Proxy) end() []*http.Server {
 	return servers
 }
 
-func (p *Proxy) sweeper() {
-	tick := time.NewTicker(sweepEvery)
+func (p *Proxy) expirer() {
+	tick := time.NewTicker(expireEvery)
 	defer tick.Stop()
 	for {
 		select {
 		case <-p.stop:
 			return
 		case <-tick.C:
-			p.sweep()
+			p.expire()
 		}
 	}
 }

@@ -31,7 +31,7 @@ const (
 )
 
 // Session is what is known of a pairing: all but the pairing.
-type Session struct {
+type Pairing struct {
 	ID       string // 16 lower-case hex
 	ClientID string
 	Idle     time.Duration
@@ -44,7 +44,7 @@ type Session struct {
 
 // ended is a session that left the registry, and why.
 type ended struct {
-	session Session
+	session Pairing
 	reason  string
 }
 
@@ -66,7 +66,7 @@ func systemClock() clock {
 }
 
 type entry struct {
-	session Session
+	session Pairing
 	digest  [sha256.Size]byte
 	used    instant
 }
@@ -86,13 +86,13 @@ type registry struct {
 }
 
 // create makes a session and its pairing.
-func (r *registry) create(session Session) (Session, credential.Secret, error) {
+func (r *registry) create(session Pairing) (Pairing, credential.Secret, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := r.now()
-	r.expire(now)
+	r.removeIdle(now)
 	if !session.launch && r.counted() >= maxSessions {
-		return Session{}, credential.Secret{}, ErrBound
+		return Pairing{}, credential.Secret{}, ErrBound
 	}
 	session.ID, session.Created, session.LastUsed = r.unusedID(), now.wall, now.wall
 	e := &entry{used: now, session: session}
@@ -134,11 +134,11 @@ func (r *registry) unusedID() string {
 // present finds the session of the values that a request presents as its pairing, and lets its idle time start
 // again (P03). Values of two different sessions in one request name neither. The pairing that was found comes
 // back with it: forwarding must know what to keep away from the upstream.
-func (r *registry) present(values []string) (found Session, pairing string, ok bool) {
+func (r *registry) present(values []string) (found Pairing, pairing string, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := r.now()
-	r.expire(now)
+	r.removeIdle(now)
 	ok = true
 	for _, value := range values {
 		e := r.lookup(digest(value))
@@ -152,7 +152,7 @@ func (r *registry) present(values []string) (found Session, pairing string, ok b
 		found, pairing = e.session, value
 	}
 	if !ok || pairing == "" {
-		return Session{}, "", false
+		return Pairing{}, "", false
 	}
 	return found, pairing, true
 }
@@ -182,29 +182,29 @@ func (r *registry) lookup(digest [sha256.Size]byte) *entry {
 func (r *registry) revoke(id string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.expire(r.now())
+	r.removeIdle(r.now())
 	before := len(r.entries)
 	r.remove(endRevoked, func(e *entry) bool { return e.session.ID == id })
 	return len(r.entries) < before
 }
 
 // list returns the live sessions, oldest first.
-func (r *registry) list() []Session {
+func (r *registry) list() []Pairing {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.expire(r.now())
-	sessions := make([]Session, 0, len(r.entries))
+	r.removeIdle(r.now())
+	sessions := make([]Pairing, 0, len(r.entries))
 	for _, e := range r.entries {
 		sessions = append(sessions, e.session)
 	}
 	return sessions
 }
 
-// sweep removes what has expired, and every session whose client id is no longer allowed (P05).
-func (r *registry) sweep(allowed func(clientID string) bool) {
+// expire removes what has expired, and every session whose client id is no longer allowed (P05).
+func (r *registry) expire(allowed func(clientID string) bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.expire(r.now())
+	r.removeIdle(r.now())
 	r.remove(endPolicy, func(e *entry) bool { return !allowed(e.session.ClientID) })
 }
 
@@ -217,7 +217,7 @@ func (r *registry) takeEnded() []ended {
 	return over
 }
 
-func (r *registry) expire(now instant) {
+func (r *registry) removeIdle(now instant) {
 	r.remove(endIdle, func(e *entry) bool { return e.expired(now) })
 }
 

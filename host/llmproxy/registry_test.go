@@ -13,9 +13,9 @@ func newTestRegistry() (*registry, *fakeClock) {
 	return &registry{now: c.read}, c
 }
 
-func (r *registry) mustCreate(t *testing.T, clientID string, idle time.Duration) (Session, string) {
+func (r *registry) mustCreate(t *testing.T, clientID string, idle time.Duration) (Pairing, string) {
 	t.Helper()
-	s, pairing, err := r.create(Session{ClientID: clientID, Idle: idle})
+	s, pairing, err := r.create(Pairing{ClientID: clientID, Idle: idle})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,12 +46,12 @@ func TestP01Shape(t *testing.T) {
 	if len(ids) != maxSessions || len(pairings) != maxSessions {
 		t.Errorf("%d ids, %d pairings", len(ids), len(pairings))
 	}
-	if _, _, err := r.create(Session{ClientID: "a", Idle: time.Minute}); !errors.Is(err, ErrBound) || !strings.Contains(err.Error(), "64") {
+	if _, _, err := r.create(Pairing{ClientID: "a", Idle: time.Minute}); !errors.Is(err, ErrBound) || !strings.Contains(err.Error(), "64") {
 		t.Errorf("beyond the bound: %v", err)
 	}
 	// The bound counts live sessions only.
 	c.pass(time.Minute)
-	if _, _, err := r.create(Session{ClientID: "a", Idle: time.Minute}); err != nil {
+	if _, _, err := r.create(Pairing{ClientID: "a", Idle: time.Minute}); err != nil {
 		t.Errorf("after all expired: %v", err)
 	}
 }
@@ -143,7 +143,7 @@ func TestP03BothClocks(t *testing.T) {
 		}, false},
 		{"seen expired by a sweep, then set back", func(r *registry, c *fakeClock, _ string) {
 			c.move(idle, 0)
-			r.sweep(func(string) bool { return true })
+			r.expire(func(string) bool { return true })
 			c.move(-time.Hour, 0)
 		}, false},
 	} {
@@ -171,7 +171,7 @@ func TestRevokeAndEnded(t *testing.T) {
 	if r.revoke(s1.ID) {
 		t.Error("an expired session was there to revoke")
 	}
-	r.sweep(func(id string) bool { return id != "c" })
+	r.expire(func(id string) bool { return id != "c" })
 	if r.knows(p3) {
 		t.Error("the sweep left what is not allowed")
 	}
@@ -226,7 +226,7 @@ func FuzzLookup(f *testing.F) {
 	r, _ := newTestRegistry()
 	pairings := map[string]bool{}
 	for range 8 {
-		_, p, err := r.create(Session{ClientID: "a", Idle: time.Hour})
+		_, p, err := r.create(Pairing{ClientID: "a", Idle: time.Hour})
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -246,19 +246,19 @@ func FuzzLookup(f *testing.F) {
 func TestLaunchesDoNotCount(t *testing.T) {
 	r := &registry{now: systemClock()}
 	for range 2 * maxSessions {
-		if _, _, err := r.create(Session{ClientID: "a", Idle: time.Hour, launch: true}); err != nil {
+		if _, _, err := r.create(Pairing{ClientID: "a", Idle: time.Hour, launch: true}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for range maxSessions {
-		if _, _, err := r.create(Session{ClientID: "a", Idle: time.Hour}); err != nil {
+		if _, _, err := r.create(Pairing{ClientID: "a", Idle: time.Hour}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, _, err := r.create(Session{ClientID: "a", Idle: time.Hour}); !errors.Is(err, ErrBound) {
+	if _, _, err := r.create(Pairing{ClientID: "a", Idle: time.Hour}); !errors.Is(err, ErrBound) {
 		t.Errorf("past the bound: %v", err)
 	}
-	if _, _, err := r.create(Session{ClientID: "a", Idle: time.Hour, launch: true}); err != nil {
+	if _, _, err := r.create(Pairing{ClientID: "a", Idle: time.Hour, launch: true}); err != nil {
 		t.Errorf("a launch past the bound: %v", err)
 	}
 }
