@@ -11,11 +11,14 @@ import (
 	"time"
 )
 
-// lingerTime is how long a client may go on sending a body that nobody wants, after its answer: a connection
-// closed at once would be reset, and the answer lost with it.
+// Forwarding does without httputil.ReverseProxy. That one cleans the query, which must arrive as it was sent, and copies
+// the headers of 1xx answers without a filter, so that an upstream could echo the credential there.
+
+// lingerTime is how long a client may go on sending a body that nobody wants, after its answer. A connection closed at
+// once would be reset, and the answer lost with it.
 const lingerTime = time.Second
 
-// exchange is one request on its way. It is one piece of memory on purpose: hundreds may be open at once.
+// exchange is one request on its way. It is one allocation, because hundreds may be open at once.
 type exchange struct {
 	proxy       *Proxy
 	only        string // the one session of this listener, or ""
@@ -25,8 +28,8 @@ type exchange struct {
 	path, query string // as sent
 	line        line
 
-	pairing string // must not go upstream
-	secret  string // the credential as it went upstream: nothing may come back with it
+	pairing string // the pairing's secret, which must not go upstream
+	secret  string // the credential, which must not come back
 	added   [2]string
 	target  url.URL
 	out     *http.Request
@@ -36,11 +39,11 @@ type exchange struct {
 	broken  bool // the client's connection ends in the middle of the answer
 
 	mu     sync.Mutex // between the transport's goroutines, which pass on 1xx, and the answer itself
-	headed bool       // the answer's header is written: no 1xx any more
+	headed bool       // the answer's header is written, so no 1xx may follow
 }
 
-// forward sends a request that passed every check to the upstream and the answer back (P08–P10). target is
-// the path and query as they go out.
+// forward sends a request that passed every check to the upstream, and the answer back (P08–P10). The target is the
+// path and the query for the upstream.
 func (x *exchange) forward(clientID, target string) {
 	provider, err := x.proxy.provider(clientID)
 	if err != nil {
@@ -74,7 +77,7 @@ func (x *exchange) forward(clientID, target string) {
 	x.line.outcome = outcomeComplete
 }
 
-// request builds the upstream's request. Its body is read while the answer may already be on its way.
+// request builds the request for the upstream. Its body may still be read while the answer comes.
 func (x *exchange) request(header http.Header) {
 	r := x.r
 	x.trace.Got1xxResponse = x.informational
@@ -89,7 +92,7 @@ func (x *exchange) request(header http.Header) {
 	x.body.source, x.body.owner = r.Body, x
 	x.out.Body = &x.body
 	if r.ContentLength < 0 {
-		// Said outright, or the transport would hold back a GET until it has seen a first byte.
+		// Without this the transport would hold back a GET until it has seen a first byte of the body.
 		x.out.TransferEncoding = []string{"chunked"}
 		x.out.Trailer = make(http.Header, len(r.Trailer))
 		for name := range r.Trailer {
@@ -100,15 +103,15 @@ func (x *exchange) request(header http.Header) {
 	}
 }
 
-// sentAll runs when the end of the client's body was seen: its trailer is complete.
+// sentAll runs at the end of the client's body, when its trailer is complete.
 func (x *exchange) sentAll() {
 	if x.out.Trailer != nil {
-		requestTrailer(x.out.Trailer, x.r.Trailer, x.pairing)
+		copyTrailer(x.out.Trailer, x.r.Trailer, stripped, x.pairing)
 	}
 }
 
-// proceed runs before the first byte of the body is asked for, which with Expect: 100-continue is when the
-// upstream wants it. Net/http would tell the client so by itself, but not in turn with other 1xx answers.
+// proceed runs before the first read of the body. With Expect: 100-continue that is when the upstream wants the body.
+// Net/http would tell the client by itself, but not in order with other 1xx answers.
 func (x *exchange) proceed() {
 	if !x.expects() {
 		return
@@ -124,7 +127,7 @@ func (x *exchange) expects() bool {
 	return x.r.ContentLength != 0 && len(x.r.Header["Expect"]) > 0
 }
 
-// informational passes on a 1xx answer. A 100 that the client waits for is proceed's to send.
+// informational passes on a 1xx answer, except a 100 that the client waits for, which proceed sends.
 func (x *exchange) informational(code int, header textproto.MIMEHeader) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -138,7 +141,8 @@ func (x *exchange) informational(code int, header textproto.MIMEHeader) error {
 	return nil
 }
 
-// head passes on the answer's status and header, at once or nearly: what comes next may be long in coming.
+// head passes on the answer's status and header. They go out at once, or after flushDelay, because the body may take
+// long to come.
 func (x *exchange) head(resp *http.Response) {
 	x.mu.Lock()
 	x.headed = true
@@ -157,12 +161,12 @@ func (x *exchange) head(resp *http.Response) {
 		h["Trailer"] = append(h["Trailer"], name)
 	}
 	if pending(x.r, &x.body) {
-		h["Connection"] = []string{"close"} // what is left of the body must not be taken for a request
+		h["Connection"] = []string{"close"} // the rest of the body must not be taken for a request
 	}
 	x.line.status = resp.StatusCode
 	x.w.WriteHeader(resp.StatusCode)
 	switch {
-	case resp.ContentLength == 0 || x.r.Method == http.MethodHead: // the end is near
+	case resp.ContentLength == 0 || x.r.Method == http.MethodHead: // net/http flushes at the end
 	case resp.ContentLength > 0 && resp.ContentLength <= shortBuffer:
 		x.flusher = flushSoon(&x.rc)
 	default:
@@ -170,7 +174,7 @@ func (x *exchange) head(resp *http.Response) {
 	}
 }
 
-// copy passes on the body, each piece as it comes. An error is of either side; both end the same way.
+// copy passes on the body, each piece as it comes. An error of either side is returned; both end the same way.
 func (x *exchange) copy(body io.Reader, length int64) error {
 	var buf copyBuffer
 	if length > 0 {
@@ -207,7 +211,7 @@ func (x *exchange) copy(body io.Reader, length int64) error {
 	}
 }
 
-// trailer passes on what came after the body, announced or not.
+// trailer passes on the fields that came after the body, announced or not.
 func (x *exchange) trailer(trailer http.Header) {
 	h := x.w.Header()
 	for name, values := range trailer {
@@ -217,8 +221,8 @@ func (x *exchange) trailer(trailer http.Header) {
 	}
 }
 
-// abort breaks the client's connection off, so that a body cut short cannot be taken for a whole one. Before
-// HTTP/1.1 a body without a length ends with the connection: only a reset tells.
+// abort breaks the client's connection off, so that a body cut short cannot be taken for a whole one. Before HTTP/1.1 a
+// body without a length ends with the connection, so only a reset shows that it was cut.
 func (x *exchange) abort() {
 	x.broken = true
 	if !x.r.ProtoAtLeast(1, 1) {
@@ -227,13 +231,13 @@ func (x *exchange) abort() {
 	panic(http.ErrAbortHandler)
 }
 
-// failed answers when there is no answer to pass on.
+// failed answers when the upstream gave no answer.
 func (x *exchange) failed(err error) {
 	switch {
 	case x.r.Context().Err() != nil:
 		x.line.canceled()
 		x.abort()
-	case x.body.failure.Load() != nil: // the connection is good, so what came over it was not
+	case x.body.failure.Load() != nil: // the client is still there, so its body is malformed
 		x.refuse(refuseBody)
 	case isTimeout(err):
 		x.refuse(refuseTimeout)
@@ -242,24 +246,23 @@ func (x *exchange) failed(err error) {
 	}
 }
 
-// finish sees to it that nothing of this request goes on after it: no 1xx, no read of the client's body.
+// finish ensures that nothing of this request goes on after it: no 1xx, and no read of the client's body.
 func (x *exchange) finish() {
 	x.mu.Lock()
 	x.headed = true
 	x.mu.Unlock()
-	if pending(x.r, &x.body) {
+	unread := pending(x.r, &x.body)
+	if unread {
 		x.body.over.Store(true)
-		x.rc.SetReadDeadline(time.Unix(1, 0)) // ends the read in progress, for which the next line waits
-		x.body.mu.Lock()
-		x.body.mu.Unlock()
-		if !x.broken {
-			x.rc.SetReadDeadline(time.Now().Add(lingerTime))
-		}
+		x.rc.SetReadDeadline(time.Unix(1, 0)) // ends the read in progress, which received waits for
 	}
-	x.line.in = x.body.count.Load()
+	x.line.in = x.body.received()
+	if unread && !x.broken {
+		x.rc.SetReadDeadline(time.Now().Add(lingerTime))
+	}
 }
 
-// refuse sends an answer of the proxy's own, at once even if the client is still sending.
+// refuse sends an answer of the proxy's own. It does not wait for a client that is still sending.
 func (x *exchange) refuse(no *refusal) {
 	x.mu.Lock()
 	x.headed = true

@@ -72,7 +72,7 @@ func TestP12Panic(t *testing.T) {
 	func() {
 		defer func() { recover() }()
 		l := &line{method: "GET", path: "/sandbox/" + strings.Repeat("x/", 2500)}
-		record(&Proxy{log: slogTo(log)}, l, func(int) { panic("a bug") }, 0)
+		record(&Proxy{config: Config{Log: slogTo(log)}}, l, func(int) { panic("a bug") }, 0)
 	}()
 	got := r.line(1)
 	if got["outcome"] != "aborted" || len(got["path"].(string)) > maxLogPath+3 {
@@ -100,7 +100,7 @@ func TestP12CloseWaitsForTheLine(t *testing.T) {
 		<-r.Context().Done()
 	})
 	log := &stuck{arrived: make(chan bool), goOn: make(chan bool)}
-	r.proxy.log = slogTo(log)
+	r.proxy.config.Log = slogTo(log)
 	c := r.dial()
 	c.send("GET /sandbox/x HTTP/1.1\r\nHost: localhost\r\n%s\r\n\r\n", r.bearer())
 	<-arrived

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// refusal is an answer of the proxy's own. Its shape is what Claude and OpenAI clients show.
+// refusal is an answer of the proxy's own, in a shape that Claude and OpenAI clients show (P07).
 type refusal struct {
 	status  int
 	code    string
@@ -31,7 +31,6 @@ var (
 	refuseBody    = &refusal{http.StatusBadRequest, "body_invalid", "the request body is not encoded as its header says"}
 )
 
-// body is the refusal as JSON (P07).
 func (no *refusal) body() []byte {
 	kind := "invalid_request_error"
 	switch {
@@ -56,13 +55,13 @@ func (no *refusal) body() []byte {
 	return append(body, '\n')
 }
 
-// response is a refusal as it goes over the wire, where there is no handler to write it.
+// response is the refusal as it goes over the wire, for where there is no handler to write it.
 func (no *refusal) response(withBody bool) []byte {
 	body := no.body()
-	head := fmt.Sprintf("HTTP/1.1 %d %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\nConnection: close\r\n\r\n",
+	head := fmt.Appendf(nil, "HTTP/1.1 %d %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\nConnection: close\r\n\r\n",
 		no.status, http.StatusText(no.status), len(body))
 	if !withBody {
-		return []byte(head)
+		return head
 	}
-	return append([]byte(head), body...)
+	return append(head, body...)
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -24,12 +25,10 @@ func newTLSRig(t *testing.T, http2 bool, upstream http.HandlerFunc) *rig {
 	t.Helper()
 	s := httptest.NewUnstartedServer(upstream)
 	s.EnableHTTP2 = http2
-	s.Config.ErrorLog = slogErrors()
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
 	s.StartTLS()
 	t.Cleanup(s.Close)
-	r := &rig{t: t, log: &logBuffer{}, clock: newFakeClock(), token: realToken, upstream: s}
-	r.start(mustURL(s.URL))
-	return r
+	return startRig(t, mustURL(s.URL), s)
 }
 
 func (r *rig) trust() {
@@ -101,10 +100,8 @@ func TestUntrustedUpstream(t *testing.T) {
 
 func TestUpstreamWithItsOwnPath(t *testing.T) {
 	got := make(chan seen, 1)
-	s := httptest.NewServer(recordTo(got))
-	defer s.Close()
-	r := &rig{t: t, log: &logBuffer{}, clock: newFakeClock(), token: realToken}
-	r.start(mustURL(s.URL + "/base%2Fa/"))
+	r := newRig(t, recordTo(got))
+	r.set(func() { r.base = mustURL(r.upstream.URL + "/base%2Fa/") })
 	r.get("GET", "/sandbox/v1?x", r.bearer())
 	if target := (<-got).target; target != "/base%2Fa/v1?x" {
 		t.Errorf("upstream was asked for %s", target)
