@@ -89,6 +89,7 @@ func (p *Proxy) present(values []string) (Pairing, string, bool) {
 // reportEnded reports the pairings that ended, outside the registry's lock.
 func (p *Proxy) reportEnded() {
 	for _, e := range p.registry.takeEnded() {
+		e.pairing.upstream.CloseIdleConnections()
 		p.config.Audit(Event{Name: EventRevoke, Pairing: e.pairing, Reason: e.reason})
 	}
 }

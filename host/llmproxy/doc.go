@@ -5,8 +5,8 @@
 //
 // The files, in the order in which a request meets them:
 //
-//   - proxy.go has the listeners, listener.go bounds their connections, and early.go answers the requests that net/http
-//     refuses by itself.
+//   - proxy.go has the listeners, listener.go bounds their connections, budget.go the headers that are still coming, and
+//     early.go answers the requests that net/http refuses by itself.
 //   - route.go has the two routes, gate.go the checks that come first, refusal.go the proxy's own answers.
 //   - registry.go knows the live pairings, policy.go who may have one.
 //   - header.go says which headers go upstream and come back. forward.go sends the request and copies the answer,

@@ -30,10 +30,13 @@ type conn struct {
 	fresh  bool   // the next bytes belong to a request line
 	first  []byte // of the next request, if it came while the previous one was being answered
 	line   []byte // the current request line, as far as it was read
+	ended  bool   // the current request was answered here
+	header int    // bytes read of the current header
 }
 
 func (c *conn) Close() error {
 	defer c.listener.leave(c)
+	c.proxy.headers.release(c)
 	return c.Conn.Close()
 }
 
@@ -47,6 +50,11 @@ func (c *conn) CloseWrite() error {
 
 func (c *conn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
+	if !c.served {
+		if c.header += n; c.header > usualHeader {
+			c.proxy.headers.take(c, n)
+		}
+	}
 	switch {
 	case n == 0:
 	case c.fresh:
@@ -72,12 +80,31 @@ func (c *conn) begin(b []byte) {
 	c.fresh = end < 0 && len(c.line) < maxRequestLine
 }
 
-// followConn is net/http's ConnState hook.
+// followConn is net/http's ConnState hook. It runs in the goroutine that reads the connection.
 func followConn(nc net.Conn, state http.ConnState) {
-	if c, ok := nc.(*conn); ok && state == http.StateIdle {
+	c, ok := nc.(*conn)
+	switch {
+	case !ok:
+	case state == http.StateIdle:
 		c.listener.idle(c)
-		c.served, c.fresh, c.line = false, true, c.line[:0]
+		c.served, c.fresh, c.line, c.header = false, true, c.line[:0], 0
+	case state == http.StateClosed && !c.served && !c.fresh && !c.ended:
+		c.cutOff()
 	}
+}
+
+// cutOff records a request whose header never ended: the client broke off, took too long, or had to make room.
+func (c *conn) cutOff() {
+	if l := c.begun(); onSandbox(l.path) {
+		record(c.proxy, l, (*line).canceled, l)
+	}
+}
+
+// begun is the line of a request of which no more is known than how it began.
+func (c *conn) begun() *line {
+	method, target := splitRequestLine(string(c.line))
+	path, _ := splitTarget(target)
+	return &line{method: method, path: path}
 }
 
 type connKey struct{}
@@ -90,6 +117,9 @@ func rememberConn(ctx context.Context, nc net.Conn) context.Context {
 func arrived(r *http.Request, sandbox bool) {
 	if c, ok := r.Context().Value(connKey{}).(*conn); ok {
 		c.listener.busy(c)
+		if c.header > usualHeader {
+			c.proxy.headers.release(c)
+		}
 		c.served, c.before = true, sandbox
 	}
 }
@@ -109,18 +139,19 @@ func (c *conn) Write(b []byte) (int, error) {
 	if c.served {
 		return c.Conn.Write(b)
 	}
-	method, target := splitRequestLine(string(c.line))
-	path, _ := splitTarget(target)
-	no := earlyRefusal(b, path)
-	l := &line{method: method, path: path}
+	c.ended = true
+	l := c.begun()
+	no := earlyRefusal(b, l.path)
 	answer := func(response []byte) {
 		l.answered(no)
-		c.Conn.Write(response)
+		if _, err := c.Conn.Write(response); err != nil {
+			l.canceled()
+		}
 		c.drain()
 	}
-	response := no.response(method != http.MethodHead)
+	response := no.response(l.method != http.MethodHead)
 	// A request that came in one piece with the previous one was not seen here, so the previous one's route decides.
-	if onSandbox(path) || len(c.line) == 0 && c.before {
+	if onSandbox(l.path) || len(c.line) == 0 && c.before {
 		record(c.proxy, l, answer, response)
 	} else {
 		answer(response)

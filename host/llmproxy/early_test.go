@@ -2,6 +2,7 @@ package llmproxy
 
 import (
 	"io"
+	"net"
 	"strings"
 	"testing"
 )
@@ -94,6 +95,33 @@ func TestEarlyRefusalInOnePiece(t *testing.T) {
 	if got := len(r.log.lines(t)); got != 4 {
 		t.Errorf("%d lines, want 4", got)
 	}
+}
+
+// A request whose header never ends has its line too.
+func TestEarlyCutOff(t *testing.T) {
+	r := newRig(t, recordTo(make(chan seen, 10)))
+	want := map[string]any{"method": "POST", "path": "/sandbox/half", "status": 0, "code": "", "outcome": "canceled", "session": ""}
+	for i, before := range []string{"", "GET /sandbox/x HTTP/1.1\r\nHost: localhost\r\n" + r.bearer() + "\r\n\r\n"} {
+		c := r.dial()
+		if before != "" {
+			c.send("%s", before)
+			c.response("GET")
+		}
+		c.send("POST /sandbox/half?secret HTTP/1.1\r\nX: %s", strings.Repeat("x", 2*usualHeader))
+		r.until("the half header was read", func() bool { return r.heldHeaders() > 0 })
+		c.Conn.(*net.TCPConn).SetLinger(0) // a reset: net/http has nothing to answer
+		c.Close()
+		r.wantLine(2*i+1, want)
+	}
+	if got := r.heldHeaders(); got != 0 {
+		t.Errorf("%d bytes are still held", got)
+	}
+}
+
+func (r *rig) heldHeaders() int {
+	r.proxy.headers.mu.Lock()
+	defer r.proxy.headers.mu.Unlock()
+	return r.proxy.headers.used
 }
 
 func TestEarlyRefusalOfHead(t *testing.T) {

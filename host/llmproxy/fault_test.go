@@ -87,10 +87,10 @@ func TestP10HeaderTimeout(t *testing.T) {
 	over := make(chan bool)
 	r := newRig(t, func(w http.ResponseWriter, r *http.Request) { <-over })
 	defer close(over)
-	if got := r.proxy.upstream.ResponseHeaderTimeout; got != 600*time.Second {
+	if got := r.session.upstream.ResponseHeaderTimeout; got != 600*time.Second {
 		t.Errorf("the answer's header may take %v", got)
 	}
-	r.proxy.upstream.ResponseHeaderTimeout = 20 * time.Millisecond
+	r.session.upstream.ResponseHeaderTimeout = 20 * time.Millisecond
 	resp, body := r.get("GET", "/sandbox/x", r.bearer())
 	if resp.StatusCode != 504 || code(t, resp, body) != "gateway_timeout" {
 		t.Errorf("%d %s", resp.StatusCode, body)
@@ -103,7 +103,7 @@ func TestP10UpstreamTakesNoBody(t *testing.T) {
 	over := make(chan bool)
 	r := newRig(t, func(w http.ResponseWriter, r *http.Request) { <-over })
 	defer close(over)
-	c, err := r.proxy.upstream.DialContext(t.Context(), "tcp", r.base.Host)
+	c, err := r.session.upstream.DialContext(t.Context(), "tcp", r.base.Host)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func TestP10UpstreamTakesNoBody(t *testing.T) {
 	if got := c.(upstreamConn).patience; got != 600*time.Second {
 		t.Errorf("a piece of the request may take %v", got)
 	}
-	r.proxy.upstream.DialContext = func(_ context.Context, network, addr string) (net.Conn, error) {
+	r.session.upstream.DialContext = func(_ context.Context, network, addr string) (net.Conn, error) {
 		c, err := net.Dial(network, addr)
 		return upstreamConn{c, 50 * time.Millisecond}, err
 	}

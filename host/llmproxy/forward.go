@@ -28,15 +28,15 @@ type exchange struct {
 	path, query string // as sent
 	line        line
 
-	pairing string // the pairing's secret, which must not go upstream
-	secret  string // the credential, which must not come back
-	added   [2]string
-	target  url.URL
-	out     *http.Request
-	body    requestBody
-	trace   httptrace.ClientTrace
-	flusher *flusher
-	broken  bool // the client's connection ends in the middle of the answer
+	presented string // the pairing's secret, which must not go upstream
+	secret    string // the credential, which must not come back
+	added     [2]string
+	target    url.URL
+	out       *http.Request
+	body      requestBody
+	trace     httptrace.ClientTrace
+	flusher   *flusher
+	broken    bool // the client's connection ends in the middle of the answer
 
 	mu     sync.Mutex // between the transport's goroutines, which pass on 1xx, and the answer itself
 	headed bool       // the answer's header is written, so no 1xx may follow
@@ -44,8 +44,8 @@ type exchange struct {
 
 // forward sends a request that passed every check to the upstream, and the answer back (P08–P10). The target is the
 // path and the query for the upstream.
-func (x *exchange) forward(clientID, target string) {
-	provider, err := x.proxy.provider(clientID)
+func (x *exchange) forward(pairing Pairing, target string) {
+	provider, err := x.proxy.provider(pairing.ClientID)
 	if err != nil {
 		x.refuse(&refusal{http.StatusServiceUnavailable, "credential_unavailable", err.Error()})
 		return
@@ -58,8 +58,8 @@ func (x *exchange) forward(clientID, target string) {
 		return
 	}
 	defer x.finish()
-	x.request(requestHeader(x.r.Header, x.pairing, bearer, &x.added))
-	resp, err := x.proxy.upstream.RoundTrip(x.out)
+	x.request(requestHeader(x.r.Header, x.presented, bearer, &x.added))
+	resp, err := pairing.upstream.RoundTrip(x.out)
 	if err != nil {
 		x.failed(err)
 		return
@@ -69,8 +69,7 @@ func (x *exchange) forward(clientID, target string) {
 		x.refuse(refuseStatus)
 		return
 	}
-	x.head(resp)
-	if err := x.copy(resp.Body, resp.ContentLength); err != nil {
+	if err := x.copy(resp.Body, x.head(resp)); err != nil {
 		x.abort()
 	}
 	x.trailer(resp.Trailer)
@@ -96,7 +95,7 @@ func (x *exchange) request(header http.Header) {
 		x.out.TransferEncoding = []string{"chunked"}
 		x.out.Trailer = make(http.Header, len(r.Trailer))
 		for name := range r.Trailer {
-			if !stripped(name) && !holds(name, nil, x.pairing) {
+			if !stripped(name) && !holds(name, nil, x.presented) {
 				x.out.Trailer[name] = nil
 			}
 		}
@@ -106,7 +105,7 @@ func (x *exchange) request(header http.Header) {
 // sentAll runs at the end of the client's body, when its trailer is complete.
 func (x *exchange) sentAll() {
 	if x.out.Trailer != nil {
-		copyTrailer(x.out.Trailer, x.r.Trailer, stripped, x.pairing)
+		copyTrailer(x.out.Trailer, x.r.Trailer, stripped, x.presented)
 	}
 }
 
@@ -142,8 +141,8 @@ func (x *exchange) informational(code int, header textproto.MIMEHeader) error {
 }
 
 // head passes on the answer's status and header. They go out at once, or after flushDelay, because the body may take
-// long to come.
-func (x *exchange) head(resp *http.Response) {
+// long to come. It returns the length of the body, or -1.
+func (x *exchange) head(resp *http.Response) (length int64) {
 	x.mu.Lock()
 	x.headed = true
 	x.mu.Unlock()
@@ -160,22 +159,28 @@ func (x *exchange) head(resp *http.Response) {
 		}
 		h["Trailer"] = append(h["Trailer"], name)
 	}
+	length = resp.ContentLength
+	if len(h["Trailer"]) > 0 && x.r.ProtoAtLeast(1, 1) && x.r.Method != http.MethodHead {
+		delete(h, "Content-Length") // HTTP/2 has both; in HTTP/1.1 only a chunked body has a trailer
+		length = -1
+	}
 	if pending(x.r, &x.body) {
 		h["Connection"] = []string{"close"} // the rest of the body must not be taken for a request
 	}
 	x.line.status = resp.StatusCode
 	x.w.WriteHeader(resp.StatusCode)
 	switch {
-	case resp.ContentLength == 0 || x.r.Method == http.MethodHead: // net/http flushes at the end
-	case resp.ContentLength > 0 && resp.ContentLength <= shortBuffer:
+	case resp.Body == http.NoBody: // net/http flushes at the end
+	case length > 0 && length <= shortBuffer:
 		x.flusher = flushSoon(&x.rc)
 	default:
 		x.rc.Flush()
 	}
+	return length
 }
 
 // copy passes on the body, each piece as it comes. An error of either side is returned; both end the same way.
-func (x *exchange) copy(body io.Reader, length int64) error {
+func (x *exchange) copy(body io.ReadCloser, length int64) error {
 	var buf copyBuffer
 	if length > 0 {
 		buf.size = 1
@@ -184,6 +189,10 @@ func (x *exchange) copy(body io.Reader, length int64) error {
 	n := 0
 	for {
 		b := buf.next(n)
+		if x.line.out == length {
+			awaitEnd(body, b)
+			return nil
+		}
 		var err error
 		n, err = body.Read(b)
 		if x.flusher != nil {
@@ -209,6 +218,14 @@ func (x *exchange) copy(body io.Reader, length int64) error {
 			return err
 		}
 	}
+}
+
+// awaitEnd waits for the end of a body that has come whole. HTTP/2 sends the end in a frame of its own, and an upstream
+// may count a stream that is closed before it as an attack. No end is worth more than lingerTime: the client has all.
+func awaitEnd(body io.ReadCloser, b []byte) {
+	late := time.AfterFunc(lingerTime, func() { body.Close() })
+	defer late.Stop()
+	body.Read(b)
 }
 
 // trailer passes on the fields that came after the body, announced or not.

@@ -134,3 +134,34 @@ func TestP14StalledClientHarmsNobody(t *testing.T) {
 		t.Errorf("%d", resp.StatusCode)
 	}
 }
+
+// Half-sent headers take bounded memory: those that have waited longest make room, and everybody else is served.
+func TestP14HalfHeadersAreBounded(t *testing.T) {
+	r := newRig(t, recordTo(make(chan seen, 10)))
+	const clients, each = 250, 50_000
+	first := r.dial()
+	for i := range clients {
+		c := first
+		if i > 0 {
+			c = r.dial()
+		}
+		before := r.heldHeaders()
+		c.send("GET /sandbox/half HTTP/1.1\r\nHost: localhost\r\nX: %s", strings.Repeat("x", each))
+		r.until("the header was counted", func() bool { now := r.heldHeaders(); return now > maxHeaders-each || now >= before+each-usualHeader })
+	}
+	if got := r.heldHeaders(); got > maxHeaders {
+		t.Errorf("%d bytes are held", got)
+	}
+	if _, err := first.r.ReadByte(); err == nil {
+		t.Error("the first one is still there")
+	}
+	if resp, _ := r.get("GET", "/sandbox/x", r.bearer(), "X: "+strings.Repeat("x", each)); resp.StatusCode != 200 {
+		t.Errorf("%d", resp.StatusCode)
+	}
+	r.until("each that made room has its line", func() bool { return len(r.log.lines(t)) > clients-maxHeaders/(each-usualHeader) })
+	for _, l := range r.log.lines(t) {
+		if full := l["path"] == "/sandbox/x"; full != (l["outcome"] == "complete") || !full && l["outcome"] != "canceled" {
+			t.Errorf("line %v", l)
+		}
+	}
+}

@@ -60,8 +60,9 @@ const (
 type Proxy struct {
 	config   Config
 	device   [sha256.Size]byte // of the device pairing
-	upstream *http.Transport
+	upstream *http.Transport   // of the device route
 	registry *registry
+	headers  headerBudget
 	stop     chan struct{} // ends expireLoop
 
 	requests context.Context // the parent of every request's context
@@ -205,6 +206,9 @@ func (p *Proxy) Close() error {
 	}
 	p.breakOff() // net/http does not notice that a client left while its body waits for the upstream
 	p.upstream.CloseIdleConnections()
+	for _, pairing := range p.registry.list() {
+		pairing.upstream.CloseIdleConnections()
+	}
 	p.mu.Lock()
 	if p.drained == nil {
 		p.drained = make(chan struct{})

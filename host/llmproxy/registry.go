@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
+	"net/http"
 	"slices"
 	"sync"
 	"time"
@@ -40,6 +41,8 @@ type Pairing struct {
 
 	launch bool   // belongs to a launch that revokes it, so the bound does not count it
 	own    string // base URL of the only listener that takes it; "": the shared listener takes it
+
+	upstream *http.Transport // its own connections: what breaks one of HTTP/2 breaks no other session's requests
 }
 
 // ended is a pairing that left the registry, and why.
@@ -95,6 +98,7 @@ func (r *registry) create(pairing Pairing) (Pairing, credential.Secret, error) {
 		return Pairing{}, credential.Secret{}, ErrBound
 	}
 	pairing.ID, pairing.Created, pairing.LastUsed = r.unusedID(), now.wall, now.wall
+	pairing.upstream = newUpstream()
 	secret := newSecret()
 	r.entries = append(r.entries, &entry{pairing: pairing, digest: sha256.Sum256(secret), used: now})
 	return pairing, credential.NewSecret(secret), nil

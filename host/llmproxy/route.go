@@ -33,13 +33,13 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (x *exchange) sandbox() {
 	var values [maxPresented]string
 	pairing, secret, ok := x.proxy.present(presented(values[:0], x.r.Header))
-	x.line.session, x.line.clientID, x.pairing = pairing.ID, pairing.ClientID, secret
+	x.line.session, x.line.clientID, x.presented = pairing.ID, pairing.ClientID, secret
 	no := gate(x.r, x.path, x.only != "")
 	switch {
 	case no != nil:
 	case !ok, x.only != pairing.ID && (x.only != "" || pairing.own != ""):
 		no = refusePairing // none, another session's, or one that only its own listener takes (B04)
-	case x.strays(secret):
+	case x.strays():
 		no = refuseStray
 	}
 	if no != nil {
@@ -50,31 +50,31 @@ func (x *exchange) sandbox() {
 	if !strings.HasPrefix(target, "/") {
 		target = "/" + target
 	}
-	x.forward(pairing.ClientID, target)
+	x.forward(pairing, target)
 }
 
 // other is the route of the device pairing: every other path. It logs nothing (P12), so there is no record here.
 func (x *exchange) other() {
 	x.proxy.present(presented(nil, x.r.Header)) // a session that uses the wrong route is alive (P03)
 	no := gate(x.r, x.path, x.only != "")
-	x.pairing = x.r.Header.Get(pairingHeader)
+	x.presented = x.r.Header.Get(pairingHeader)
 	switch {
 	case no != nil:
 	case !x.proxy.isDevice(x.r.Header[pairingHeader]):
 		no = refusePairing
-	case x.strays(x.pairing):
+	case x.strays():
 		no = refuseStray
 	}
 	if no != nil {
 		x.refuse(no)
 		return
 	}
-	x.forward("", x.r.RequestURI)
+	x.forward(Pairing{upstream: x.proxy.upstream}, x.r.RequestURI)
 }
 
 // strays reports whether the pairing stands in the request line, which goes upstream whole.
-func (x *exchange) strays(pairing string) bool {
-	return inTarget(x.path, x.query, pairing) || holds(x.r.Method, nil, pairing)
+func (x *exchange) strays() bool {
+	return inTarget(x.path, x.query, x.presented) || holds(x.r.Method, nil, x.presented)
 }
 
 func (p *Proxy) isDevice(values []string) bool {

@@ -22,7 +22,7 @@ const (
 	continueTimeout = time.Second   // for an upstream that does not know Expect: 100-continue
 )
 
-// newUpstream makes the pool of connections to all upstreams.
+// newUpstream makes the pool of connections of one pairing.
 func newUpstream() *http.Transport {
 	dialer := &net.Dialer{Timeout: dialTimeout}
 	return &http.Transport{
@@ -37,8 +37,8 @@ func newUpstream() *http.Transport {
 		TLSHandshakeTimeout:    dialTimeout,
 		ResponseHeaderTimeout:  headerTimeout,
 		ExpectContinueTimeout:  continueTimeout,
-		MaxResponseHeaderBytes: 256 << 10,
-		MaxIdleConnsPerHost:    256, // with too few, each request would open a connection
+		MaxResponseHeaderBytes: 4 << 20, // generous: one header over it breaks an HTTP/2 connection
+		MaxIdleConnsPerHost:    256,     // with too few, each request would open a connection
 		IdleConnTimeout:        50 * time.Second,
 		ReadBufferSize:         2 << 10, // bodies bypass both
 		WriteBufferSize:        1 << 10,
