@@ -124,8 +124,12 @@ func (s *Server) openModels() error {
 	h.warnAll(warnings)
 	var device credential.Secret
 	if settings.LLMProxy != nil {
-		if device, err = llmproxy.DevicePairing(filepath.Join(h.Places.State, "llm-proxy-pairing")); err != nil {
+		var warning string
+		if device, warning, err = llmproxy.DevicePairing(filepath.Join(h.Places.State, "llm-proxy-pairing")); err != nil {
 			return err
+		}
+		if warning != "" {
+			h.warnAll([]string{warning})
 		}
 	}
 	models := h.NewModels(s.log, device)

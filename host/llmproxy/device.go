@@ -14,19 +14,29 @@ import (
 )
 
 // DevicePairing returns the device pairing that the file at path holds, and makes the file if there is none (P06). It
-// refuses a file that others could have read or written, or that holds no pairing. The cure is to remove that file;
-// every program that knows the old pairing then needs the new one.
-func DevicePairing(path string) (credential.Secret, error) {
-	secret, err := readDevicePairing(path)
+// does not use a file that others could have read or written, or that holds no pairing, but replaces it and returns a
+// warning (R04): every program that knows the old pairing needs the new one.
+func DevicePairing(path string) (secret credential.Secret, warning string, err error) {
+	secret, err = readDevicePairing(path)
+	if err == nil {
+		return secret, "", nil
+	}
 	if errors.Is(err, fs.ErrNotExist) {
-		if err = makeDevicePairing(path); err == nil {
-			secret, err = readDevicePairing(path)
-		}
+		err = nil
+	} else {
+		warning = fmt.Sprintf("device pairing %q: %v: made a new one, which programs outside a sandbox need from now on", path, bare(err))
+		err = os.Remove(path)
+	}
+	if err == nil {
+		err = makeDevicePairing(path)
+	}
+	if err == nil {
+		secret, err = readDevicePairing(path)
 	}
 	if err != nil {
-		return credential.Secret{}, fmt.Errorf("device pairing %q: %w", path, bare(err))
+		return credential.Secret{}, "", fmt.Errorf("device pairing %q: %w", path, bare(err))
 	}
-	return secret, nil
+	return secret, warning, nil
 }
 
 func readDevicePairing(path string) (credential.Secret, error) {
@@ -56,7 +66,7 @@ func readDevicePairing(path string) (credential.Secret, error) {
 	content = bytes.TrimSuffix(content, []byte("\n"))
 	if !wellFormed(content) {
 		clear(content)
-		return credential.Secret{}, errors.New("does not hold a pairing, remove it to have a new one made")
+		return credential.Secret{}, errors.New("does not hold a pairing")
 	}
 	return credential.NewSecret(content), nil
 }

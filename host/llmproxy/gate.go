@@ -43,15 +43,21 @@ func onSandbox(path string) bool {
 	return path == "/sandbox" || strings.HasPrefix(path, "/sandbox/")
 }
 
-// strayRoute reports whether the first segment is a near miss of the sandbox route. A typing error must not fall
-// through to the other route, which has another credential.
+// strayRoute reports whether the path is a near miss of the sandbox route: once it is decoded, its first segment begins
+// like the route in any case. Empty segments do not count, nor does a dot. A typing error must not fall through to the
+// other route, which has another credential.
 func strayRoute(path string) bool {
 	if onSandbox(path) {
 		return false
 	}
-	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
-	decoded, err := url.PathUnescape(first)
-	return err != nil || len(decoded) >= len("sandbox") && strings.EqualFold(decoded[:len("sandbox")], "sandbox")
+	decoded, err := url.PathUnescape(path)
+	for {
+		rest := strings.TrimLeft(decoded, `/\`)
+		if rest = strings.TrimPrefix(rest, "./"); rest == decoded {
+			return err != nil || len(rest) >= len("sandbox") && strings.EqualFold(rest[:len("sandbox")], "sandbox")
+		}
+		decoded = rest
+	}
 }
 
 // pathAllowed decodes the path once and refuses a .. segment or a NUL. Some servers take a backslash for a slash, and
@@ -89,6 +95,9 @@ func loopbackHost(host string) bool {
 		inside, ok := strings.CutSuffix(bracketed, "]")
 		addr, err := netip.ParseAddr(inside)
 		return ok && err == nil && addr == netip.IPv6Loopback()
+	}
+	if addr, err := netip.ParseAddr(host); err == nil && addr == netip.IPv6Loopback() {
+		return true // some clients leave the brackets out
 	}
 	name = strings.TrimSuffix(name, ".")
 	addr, err := netip.ParseAddr(name)
