@@ -182,11 +182,11 @@ func earlyRefusal(answer []byte, path string) *refusal {
 	status, err := strconv.Atoi(code)
 	switch {
 	case err != nil || status < 400 || status > 599:
-		return &refusal{http.StatusBadRequest, "request_invalid", "bad request"}
+		return &refusal{http.StatusBadRequest, "request_invalid", "bad request", 0}
 	case strings.Contains(text, "Host header"):
 		return refuseHost
 	case status == http.StatusBadRequest && strings.HasPrefix(path, "/") && !pathAllowed(path):
 		return refusePath
 	}
-	return &refusal{status, "request_invalid", strings.ToLower(text)}
+	return &refusal{status, "request_invalid", strings.ToLower(text), 0}
 }

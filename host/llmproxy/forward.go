@@ -28,15 +28,14 @@ type exchange struct {
 	path, query string // as sent
 	line        line
 
-	presented string // the pairing's secret, which must not go upstream
-	secret    string // the credential, which must not come back
-	added     [2]string
-	target    url.URL
-	out       *http.Request
-	body      requestBody
-	trace     httptrace.ClientTrace
-	flusher   *flusher
-	broken    bool // the client's connection ends in the middle of the answer
+	presented  string // the pairing's secret, which must not go upstream
+	credential sent   // must not come back
+	target     url.URL
+	out        *http.Request
+	body       requestBody
+	trace      httptrace.ClientTrace
+	flusher    *flusher
+	broken     bool // the client's connection ends in the middle of the answer
 
 	mu     sync.Mutex // between the transport's goroutines, which pass on 1xx, and the answer itself
 	headed bool       // the answer's header is written, so no 1xx may follow
@@ -45,20 +44,12 @@ type exchange struct {
 // forward sends a request that passed every check to the upstream, and the answer back (P08–P10). The target is the
 // path and the query for the upstream.
 func (x *exchange) forward(pairing Pairing, target string) {
-	provider, err := x.proxy.provider(pairing.ClientID)
-	if err != nil {
-		x.refuse(&refusal{http.StatusServiceUnavailable, "credential_unavailable", err.Error()})
-		return
-	}
-	bearer := "Bearer " + string(provider.Credential.Reveal())
-	x.secret = bearer[len("Bearer "):]
-	provider.Credential.Wipe()
-	if !locate(&x.target, provider.Upstream, target) {
-		x.refuse(refusePath)
+	if no := x.prepare(pairing, target); no != nil {
+		x.refuse(no)
 		return
 	}
 	defer x.finish()
-	x.request(requestHeader(x.r.Header, x.presented, bearer, &x.added))
+	x.request(requestHeader(x.r.Header, x.presented, &x.credential))
 	resp, err := pairing.upstream.RoundTrip(x.out)
 	if err != nil {
 		x.failed(err)
@@ -74,6 +65,27 @@ func (x *exchange) forward(pairing Pairing, target string) {
 	}
 	x.trailer(resp.Trailer)
 	x.line.outcome = outcomeComplete
+}
+
+// prepare reads where the request goes and with which credential, and counts it against its client's limits.
+func (x *exchange) prepare(pairing Pairing, target string) *refusal {
+	provider, err := x.proxy.provider(pairing.ClientID)
+	if err != nil {
+		return &refusal{http.StatusServiceUnavailable, "credential_unavailable", err.Error(), 0}
+	}
+	shaped := x.credential.shape(provider.Auth, string(provider.Credential.Reveal()))
+	provider.Credential.Wipe()
+	switch {
+	case !shaped:
+		return &refusal{http.StatusServiceUnavailable, "credential_unavailable", "the auth of this client is unknown", 0}
+	case !provider.Limits.allow(x.r.Method, target):
+		return refuseLimited
+	case !locate(&x.target, provider.Upstream, target):
+		return refusePath
+	case pairing.ID == "":
+		return nil // the device route counts nothing
+	}
+	return x.proxy.registry.spend(pairing.ID, provider.Limits)
 }
 
 // request builds the request for the upstream. Its body may still be read while the answer comes.
@@ -134,7 +146,7 @@ func (x *exchange) informational(code int, header textproto.MIMEHeader) error {
 		return nil
 	}
 	h := x.w.Header()
-	responseHeader(h, http.Header(header), x.secret)
+	responseHeader(h, http.Header(header), &x.credential)
 	x.w.WriteHeader(code)
 	clear(h)
 	return nil
@@ -147,16 +159,13 @@ func (x *exchange) head(resp *http.Response) (length int64) {
 	x.headed = true
 	x.mu.Unlock()
 	h := x.w.Header()
-	responseHeader(h, resp.Header, x.secret)
+	responseHeader(h, resp.Header, &x.credential)
 	for _, name := range [...]string{"Date", "Content-Type"} {
 		if _, ok := h[name]; !ok {
 			h[name] = nil // else net/http adds its own
 		}
 	}
-	for name := range resp.Trailer {
-		if hopByHop(name) || holds(name, nil, x.secret) {
-			continue
-		}
+	for name := range x.passedOn(resp.Trailer) {
 		h["Trailer"] = append(h["Trailer"], name)
 	}
 	length = resp.ContentLength
@@ -230,12 +239,21 @@ func awaitEnd(body io.ReadCloser, b []byte) {
 
 // trailer passes on the fields that came after the body, announced or not.
 func (x *exchange) trailer(trailer http.Header) {
-	h := x.w.Header()
-	for name, values := range trailer {
-		if len(values) > 0 && !hopByHop(name) && !holds(name, values, x.secret) {
-			h[http.TrailerPrefix+name] = values
+	for name, values := range x.passedOn(trailer) {
+		if len(values) > 0 {
+			x.w.Header()[http.TrailerPrefix+name] = values
 		}
 	}
+}
+
+// passedOn is what the client sees of an answer's trailer.
+func (x *exchange) passedOn(trailer http.Header) http.Header {
+	if len(trailer) == 0 {
+		return nil
+	}
+	out := http.Header{}
+	copyTrailer(out, trailer, hopByHop, x.credential.secrets[:]...)
+	return out
 }
 
 // abort breaks the client's connection off, so that a body cut short cannot be taken for a whole one. Before HTTP/1.1 a
@@ -259,7 +277,7 @@ func (x *exchange) failed(err error) {
 	case isTimeout(err):
 		x.refuse(refuseTimeout)
 	default:
-		x.refuse(&refusal{http.StatusBadGateway, "gateway_unreachable", "the model provider cannot be reached: " + reason(err)})
+		x.refuse(&refusal{http.StatusBadGateway, "gateway_unreachable", "the model provider cannot be reached: " + reason(err), 0})
 	}
 }
 
@@ -292,6 +310,9 @@ func (x *exchange) refuse(no *refusal) {
 	h["Content-Length"] = []string{strconv.Itoa(len(body))}
 	if no.status == http.StatusMethodNotAllowed {
 		h["Allow"] = []string{"GET, HEAD, POST, PUT, PATCH, DELETE"}
+	}
+	if no.retryAfter > 0 {
+		h["Retry-After"] = []string{strconv.Itoa(no.retryAfter)}
 	}
 	unread := pending(x.r, &x.body)
 	if unread {

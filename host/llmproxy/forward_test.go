@@ -1,6 +1,7 @@
 package llmproxy
 
 import (
+	"encoding/base64"
 	"fmt"
 	"io"
 	"maps"
@@ -71,7 +72,7 @@ func TestP08Header(t *testing.T) {
 	got := make(chan seen, 1)
 	r := newRig(t, recordTo(got))
 	resp, _ := r.get("GET", "/sandbox/x", r.bearer(), "X-Api-Key: "+r.pairing, "x-agentdesktop-pairing: "+r.pairing, "Api-Key: k",
-		"X-LLM-Token: k", "Proxy-Authorization: Basic k", "Cookie: a=b", "X-Copy: a "+r.pairing+" b", "X-"+r.pairing+": 1",
+		"X-LLM-Token: k", "X-Goog-Api-Key: k", "Proxy-Authorization: Basic k", "Cookie: a=b", "X-Copy: a "+r.pairing+" b", "X-"+r.pairing+": 1",
 		"Connection: close, X-Named, authorization, anthropic-beta , x-api-key, User-Agent,host", "Keep-Alive: timeout=5", "Proxy-Connection: close",
 		"TE: trailers", "X-Named: 1", "Anthropic-Beta: gone-with-connection", "User-Agent: named/1",
 		"X-Kept: 1", "X-Kept: 2", "accept-ENCODING: br;q=1", "X-Forwarded-For: 10.1.1.1", "Via: 1.0 me", "Forwarded: for=me")
@@ -113,7 +114,7 @@ func TestP08CredentialShape(t *testing.T) {
 		{realToken, []string{"a", "", "b"}, "Bearer " + realToken, "", []string{"a,b," + oauthBeta}},
 		{realToken, []string{"a, " + oauthBeta + " ,b"}, "Bearer " + realToken, "", []string{"a, " + oauthBeta + " ,b"}},
 		{realToken, []string{"x" + oauthBeta}, "Bearer " + realToken, "", []string{"x" + oauthBeta + "," + oauthBeta}},
-		{"opaque", nil, "Bearer opaque", "", []string{oauthBeta}},
+		{"opaque", []string{"a"}, "Bearer opaque", "", []string{"a"}}, // another provider's
 		{"sk-ant-api03-key", []string{"a"}, "", "sk-ant-api03-key", []string{"a"}},
 		{"sk-ant-api03-key", nil, "", "sk-ant-api03-key", nil},
 	} {
@@ -144,9 +145,15 @@ func TestP06Headers(t *testing.T) {
 		{"bearer", []string{"Authorization: Bearer " + r.pairing}, true},
 		{"bearer in other case", []string{"authorization: bEaReR   " + r.pairing}, true},
 		{"api key", []string{"x-api-key: " + r.pairing}, true},
+		{"google's key", []string{"x-goog-api-key: " + r.pairing}, true},
+		{"azure's key", []string{"API-Key: " + r.pairing}, true},
+		{"basic, as password", []string{"Authorization: basic " + base64.StdEncoding.EncodeToString([]byte("git:"+r.pairing))}, true},
+		{"basic, as user", []string{"Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte(r.pairing+":"))}, true},
 		{"beside another key", []string{"x-api-key: sk-ant-other", r.bearer()}, true},
 		{"none", nil, false},
-		{"basic", []string{"Authorization: Basic " + r.pairing}, false},
+		{"basic, not encoded", []string{"Authorization: Basic " + r.pairing}, false},
+		{"basic, in a piece", []string{"Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte(r.pairing))}, false},
+		{"basic, another", []string{"Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte("git:x"+r.pairing))}, false},
 		{"bare", []string{"Authorization: " + r.pairing}, false},
 		{"wrong", []string{"Authorization: Bearer " + strings.Repeat("A", 43)}, false},
 		{"device", []string{"x-agentdesktop-pairing: " + deviceTest}, false},

@@ -1,8 +1,10 @@
 package llmproxy
 
 import (
+	"encoding/base64"
 	"iter"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -11,29 +13,35 @@ const (
 	pairingHeader = "X-Agentdesktop-Pairing"
 	betaHeader    = "Anthropic-Beta"
 	oauthBeta     = "oauth-2025-04-20" // the provider refuses an OAuth token without it
+	oauthPrefix   = "sk-ant-oat"
 	apiKeyPrefix  = "sk-ant-api"
 )
 
 // maxPresented bounds the values that one request may present as its pairing, because each costs a lookup.
 const maxPresented = 8
 
-// presented appends to values every value that a request on the sandbox route presents as a pairing (P06). A client
-// may put the pairing into one header and a key of its own into another, and only the registry can tell them apart.
+// presented appends to values every value that a request on the sandbox route presents as a pairing (P06): each header
+// in which some agent sends its key counts. A client may put the pairing into one header and a key of its own into
+// another, and only the registry can tell them apart.
 func presented(values []string, h http.Header) []string {
-	for _, name := range [...]string{pairingHeader, "Authorization", "X-Api-Key"} {
-		for _, v := range h[name] {
-			if name == "Authorization" {
-				scheme, rest, _ := strings.Cut(v, " ")
-				if !strings.EqualFold(scheme, "Bearer") {
-					continue
-				}
-				v = strings.TrimLeft(rest, " ")
+	for _, name := range [...]string{pairingHeader, "X-Api-Key", "X-Goog-Api-Key", "Api-Key"} {
+		values = append(values, h[name]...)
+	}
+	for _, v := range h["Authorization"] {
+		scheme, rest, _ := strings.Cut(v, " ")
+		rest = strings.TrimLeft(rest, " ")
+		switch {
+		case strings.EqualFold(scheme, "Bearer"):
+			values = append(values, rest)
+		case strings.EqualFold(scheme, "Basic"):
+			pair, _ := base64.StdEncoding.DecodeString(rest)
+			if user, password, ok := strings.Cut(string(pair), ":"); ok {
+				values = append(values, user, password)
 			}
-			if len(values) == maxPresented {
-				return nil
-			}
-			values = append(values, v)
 		}
+	}
+	if len(values) > maxPresented {
+		return nil
 	}
 	return values
 }
@@ -46,7 +54,7 @@ func stripped(name string) bool {
 		name = http.CanonicalHeaderKey(strings.ReplaceAll(name, "_", "-"))
 	}
 	switch name {
-	case "Authorization", "X-Api-Key", "Api-Key", "X-Llm-Token", "Proxy-Authorization", "Cookie", pairingHeader:
+	case "Authorization", "X-Api-Key", "X-Goog-Api-Key", "Api-Key", "X-Llm-Token", "Proxy-Authorization", "Cookie", pairingHeader:
 		return true
 	case "Host", "Content-Length":
 		return true
@@ -65,21 +73,18 @@ func hopByHop(name string) bool {
 
 // requestHeader returns what the upstream sees of a client's header. It leaves out what is stripped, what a Connection
 // header names, and any field that holds the pairing. It adds the credential last, so that no Connection header can
-// remove it. The bearer is "Bearer " and the credential in one string, and room holds the added values: both save an
-// allocation.
-func requestHeader(in http.Header, pairing, bearer string, room *[2]string) http.Header {
+// remove it.
+func requestHeader(in http.Header, pairing string, credential *sent) http.Header {
 	out := make(http.Header, len(in)+2)
 	copyHeader(out, in, stripped, pairing)
 	if _, ok := out["User-Agent"]; !ok {
 		out["User-Agent"] = nil // else the transport adds its own
 	}
-	if secret := bearer[len("Bearer "):]; strings.HasPrefix(secret, apiKeyPrefix) {
-		room[0] = secret
-		out["X-Api-Key"] = room[:1:1]
-		return out
+	out[credential.header] = credential.values[:1:1]
+	if credential.oauth {
+		credential.values[1] = withOAuthBeta(out[betaHeader])
+		out[betaHeader] = credential.values[1:]
 	}
-	room[0], room[1] = bearer, withOAuthBeta(out[betaHeader])
-	out["Authorization"], out[betaHeader] = room[:1:1], room[1:]
 	return out
 }
 
@@ -105,22 +110,22 @@ func withOAuthBeta(lines []string) string {
 
 // responseHeader copies an upstream's header to out, without the fields of one hop and without any field that holds
 // the credential: an upstream that echoes its request must not pass the credential to the sandbox.
-func responseHeader(out, in http.Header, secret string) {
-	copyHeader(out, in, hopByHop, secret)
+func responseHeader(out, in http.Header, credential *sent) {
+	copyHeader(out, in, hopByHop, credential.secrets[:]...)
 }
 
 // copyHeader copies the fields that need not stay, hold no secret, and are not named by a Connection header.
-func copyHeader(out, in http.Header, stays func(name string) bool, secret string) {
-	copyTrailer(out, in, stays, secret)
+func copyHeader(out, in http.Header, stays func(name string) bool, secrets ...string) {
+	copyTrailer(out, in, stays, secrets...)
 	for name := range connectionNames(in) {
 		delete(out, name)
 	}
 }
 
 // copyTrailer does the same for a trailer, where a Connection header has no meaning.
-func copyTrailer(out, in http.Header, stays func(name string) bool, secret string) {
+func copyTrailer(out, in http.Header, stays func(name string) bool, secrets ...string) {
 	for name, values := range in {
-		if !stays(name) && !holds(name, values, secret) {
+		if !stays(name) && !slices.ContainsFunc(secrets, func(s string) bool { return holds(name, values, s) }) {
 			out[name] = values
 		}
 	}

@@ -94,6 +94,8 @@ type rig struct {
 	mu     sync.Mutex
 	base   *url.URL // what the provider function gives, or its error
 	token  string
+	auth   string
+	limits Limits
 	err    error
 	policy Policy
 	unsure error // why there is no policy
@@ -169,7 +171,7 @@ func (r *rig) provider(clientID string) (Provider, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.asked = append(r.asked, clientID)
-	return Provider{r.base, credential.NewSecret([]byte(r.token))}, r.err
+	return Provider{r.base, credentialOf(r.token), r.auth, r.limits}, r.err
 }
 
 func (r *rig) set(f func()) {
@@ -215,6 +217,8 @@ func (r *rig) wantLine(n int, want map[string]any) {
 		}
 	}
 }
+
+func credentialOf(token string) credential.Secret { return credential.NewSecret([]byte(token)) }
 
 func slogTo(w io.Writer) *slog.Logger { return slog.New(slog.NewJSONHandler(w, nil)) }
 

@@ -9,7 +9,6 @@ import (
 	"maps"
 	"net"
 	"net/http"
-	"net/url"
 	"slices"
 	"sync"
 	"time"
@@ -33,13 +32,6 @@ type Config struct {
 	DevicePairing credential.Secret                       // empty closes the device route
 	Log           *slog.Logger
 	Audit         func(Event) // called for every pairing that is made, refused or ended
-}
-
-// Provider is where a request goes, and the credential that it gets there. Both come from one reading of the settings:
-// a change between two readings would send one provider's credential to another.
-type Provider struct {
-	Upstream   *url.URL
-	Credential credential.Secret // the proxy wipes it
 }
 
 // Event is something that happened to a pairing.

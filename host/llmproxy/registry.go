@@ -38,6 +38,7 @@ type Pairing struct {
 	Idle     time.Duration
 	Created  time.Time
 	LastUsed time.Time
+	Requests int // that went upstream
 
 	launch bool   // belongs to a launch that revokes it, so the bound does not count it
 	own    string // base URL of the only listener that takes it; "": the shared listener takes it
@@ -72,6 +73,7 @@ type entry struct {
 	pairing Pairing
 	digest  [sha256.Size]byte // of the secret
 	used    instant
+	recent  []time.Duration // when the requests of the last minute began, on the monotonic clock; only if they are limited
 }
 
 func (e *entry) expired(now instant) bool {
@@ -178,6 +180,35 @@ func (r *registry) lookup(digest [sha256.Size]byte) *entry {
 		return nil
 	}
 	return r.entries[at]
+}
+
+// spend counts a request that is about to go upstream, unless it is over a limit.
+func (r *registry) spend(id string, l Limits) *refusal {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	at := slices.IndexFunc(r.entries, func(e *entry) bool { return e.pairing.ID == id })
+	if at < 0 {
+		return refusePairing // it ended a moment ago
+	}
+	e, now := r.entries[at], r.now().run
+	if l.Total > 0 && e.pairing.Requests >= l.Total {
+		return &refusal{http.StatusForbidden, "quota_exceeded", fmt.Sprintf("the session has made the %d requests that its client allows", l.Total), 0}
+	}
+	if l.PerMinute > 0 {
+		old := slices.IndexFunc(e.recent, func(began time.Duration) bool { return now-began < time.Minute })
+		if old < 0 {
+			old = len(e.recent)
+		}
+		e.recent = slices.Delete(e.recent, 0, old)
+		if over := len(e.recent) - l.PerMinute; over >= 0 {
+			wait := e.recent[over] + time.Minute - now
+			text := fmt.Sprintf("the session has made the %d requests that its client allows in a minute", l.PerMinute)
+			return &refusal{http.StatusTooManyRequests, "rate_limited", text, int((wait + time.Second - 1) / time.Second)}
+		}
+		e.recent = append(e.recent, now)
+	}
+	e.pairing.Requests++
+	return nil
 }
 
 // revoke ends a pairing at once and reports whether it was there.
