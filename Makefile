@@ -1,4 +1,4 @@
-# make build | demo | test | race | fuzz | delays | bench | vet | cross | install — no logic of its own.
+# make build | demo | test | race | fuzz | delays | bench | vet | staticcheck | cross | install — no logic of its own.
 
 GO         ?= go
 PREFIX     ?= /usr/local
@@ -9,7 +9,7 @@ FLAGS      := -trimpath -buildvcs=false -ldflags '-s -w'
 
 export CGO_ENABLED := 0
 
-.PHONY: all build demo test vet unit scripts race real-client fuzz delays bench cross install clean
+.PHONY: all build demo test vet staticcheck unit scripts race real-client fuzz delays bench cross install clean
 
 all: build
 
@@ -24,6 +24,9 @@ test: vet unit scripts race
 vet:
 	$(GO) vet ./...
 	GOOS=darwin GOARCH=arm64 $(GO) vet ./shim ./host/... ./cmd/...
+
+staticcheck:
+	sh testscript/staticcheck.sh
 
 unit:
 	CGO_ENABLED=1 $(GO) test -race ./shim ./host/... ./cmd/...
