@@ -67,7 +67,7 @@ func (m *screenModes) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// apply takes one sequence, without its ESC.
+// apply takes one sequence, without its ESC. The complexity: one case a sequence.
 func (m *screenModes) apply(seq string) {
 	switch seq {
 	case "c", "[!p": // full and soft reset
@@ -83,18 +83,27 @@ func (m *screenModes) apply(seq string) {
 	if len(seq) < 3 || seq[0] != '[' {
 		return
 	}
-	params, final := seq[1:len(seq)-1], seq[len(seq)-1]
-	switch {
-	case (final == 'h' || final == 'l') && params[0] == '?':
-		m.setPrivate(params[1:], final == 'h')
-	case final == 'm' && params[0] >= '0' && params[0] <= '9':
-		m.color = strings.Trim(params, "0;") != ""
-	case final == 'q' && strings.HasSuffix(params, " "):
-		m.shape = strings.Trim(params, "0 ") != ""
-	case final == 'u' && params[0] == '>':
-		m.keys = min(m.keys+1, maxPushed)
-	case final == 'u' && params[0] == '<':
-		m.keys = max(0, m.keys-1)
+	params := seq[1 : len(seq)-1]
+	switch final := seq[len(seq)-1]; final {
+	case 'h', 'l':
+		if private, ok := strings.CutPrefix(params, "?"); ok {
+			m.setPrivate(private, final == 'h')
+		}
+	case 'm':
+		if params[0] >= '0' && params[0] <= '9' {
+			m.color = strings.Trim(params, "0;") != ""
+		}
+	case 'q':
+		if number, ok := strings.CutSuffix(params, " "); ok {
+			m.shape = strings.Trim(number, "0") != ""
+		}
+	case 'u':
+		switch params[0] {
+		case '>':
+			m.keys = min(m.keys+1, maxPushed)
+		case '<':
+			m.keys = max(0, m.keys-1)
+		}
 	}
 }
 
