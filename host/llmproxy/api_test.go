@@ -95,16 +95,6 @@ func TestP01Refusals(t *testing.T) {
 	}
 }
 
-func TestP01NotListening(t *testing.T) {
-	p := New(plainConfig())
-	defer p.Close()
-	w := httptest.NewRecorder()
-	p.Handler().ServeHTTP(w, httptest.NewRequest("POST", sessionsPath, strings.NewReader(`{"clientId":"a"}`)))
-	if w.Code != 409 || !strings.Contains(w.Body.String(), "not listening") || len(p.List()) != 0 {
-		t.Errorf("%d %s", w.Code, w.Body)
-	}
-}
-
 func TestP05NarrowedWhileRunning(t *testing.T) {
 	r := newRig(t, recordTo(make(chan seen, 10)))
 	if resp, _ := r.get("GET", "/sandbox/x", r.bearer()); resp.StatusCode != 200 {

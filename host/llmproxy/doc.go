@@ -10,7 +10,7 @@
 //   - route.go has the two routes, gate.go the checks that come first, refusal.go the proxy's own answers.
 //   - registry.go knows the live pairings, policy.go who may have one.
 //   - client.go says with which credential and within which limits a client's requests go upstream.
-//   - header.go says which headers go upstream and come back. forward.go sends the request and copies the answer,
+//   - header.go says which headers go upstream and come back. forward.go sends the request, answer.go passes on the answer,
 //     body.go reads the request's body, upstream.go holds the connections to the provider.
 //   - log.go writes the line.
 //

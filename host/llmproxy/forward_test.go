@@ -172,32 +172,6 @@ func TestP06Headers(t *testing.T) {
 	}
 }
 
-func TestP06DeviceRoute(t *testing.T) {
-	got := make(chan seen, 1)
-	r := newRig(t, recordTo(got))
-	resp, _ := r.get("GET", "/v1/models?x", "x-agentdesktop-pairing: "+deviceTest, "Authorization: Bearer client")
-	s := <-got
-	if resp.StatusCode != 200 || s.target != "/v1/models?x" || s.header.Get("Authorization") != "Bearer "+realToken || len(s.header) != 2 {
-		t.Errorf("%d %+v", resp.StatusCode, s)
-	}
-	if !slices.Equal(r.asked, []string{""}) {
-		t.Errorf("credential asked for %q", r.asked)
-	}
-	for name, header := range map[string][]string{
-		"none": nil, "session": {"x-agentdesktop-pairing: " + r.pairing}, "bearer": {"Authorization: Bearer " + deviceTest},
-		"twice": {"x-agentdesktop-pairing: " + deviceTest, "x-agentdesktop-pairing: " + deviceTest},
-		"empty": {"x-agentdesktop-pairing:"},
-	} {
-		resp, body := r.get("GET", "/v1/models", header...)
-		if resp.StatusCode != 403 || code(t, resp, body) != "pairing_invalid" {
-			t.Errorf("%s: %d %s", name, resp.StatusCode, body)
-		}
-	}
-	if lines := r.log.lines(t); len(lines) != 0 {
-		t.Errorf("the device route logged %v", lines)
-	}
-}
-
 func TestPairingInTarget(t *testing.T) {
 	r := newRig(t, recordTo(make(chan seen, 1)))
 	escaped := fmt.Sprintf("%%%02x%s", r.pairing[0], r.pairing[1:])
