@@ -137,22 +137,38 @@ func (l *look) config(path, top string) {
 	}
 	values := map[string][]byte{}
 	for _, s := range settings {
-		value, in := l.inside(filepath.Dir(path), s.value)
-		if !runsProgram(s.section, s.name) || s.key() == "core.worktree" && in {
+		if !runsProgram(s.section, s.name) || l.ownWorktree(path, s) {
 			continue
 		}
 		sum := sha256.Sum256(append(values[s.key()], s.value...))
 		values[s.key()] = sum[:]
-		switch {
-		case strings.HasPrefix(s.section, "include") && s.name == "path" && in:
-			l.config(value, top)
-		case s.key() == "core.hookspath":
-			if hooks, in := l.inside(top, s.value); in {
-				l.tree(hooks, isSample)
-			}
-		}
+		l.named(path, top, s)
 	}
 	for key, sum := range values {
 		l.put(path+": "+key, sum)
+	}
+}
+
+// ownWorktree says whether the setting in a configuration file names a work tree inside the project, as each submodule
+// has one. Elsewhere git would write what the session committed: over a shell's start-up file, say.
+func (l *look) ownWorktree(path string, s setting) bool {
+	if s.key() != "core.worktree" {
+		return false
+	}
+	_, in := l.inside(filepath.Dir(path), s.value)
+	return in
+}
+
+// named looks at what the setting in a configuration file names: another such file, or a folder of hooks.
+func (l *look) named(path, top string, s setting) {
+	switch {
+	case strings.HasPrefix(s.section, "include") && s.name == "path":
+		if to, in := l.inside(filepath.Dir(path), s.value); in {
+			l.config(to, top)
+		}
+	case s.key() == "core.hookspath":
+		if to, in := l.inside(top, s.value); in {
+			l.tree(to, isSample)
+		}
 	}
 }
