@@ -6,6 +6,9 @@ import (
 	"strings"
 )
 
+// homebrewPrefixes are the places that Homebrew is installed in.
+var homebrewPrefixes = []string{"/opt/homebrew", "/usr/local", "/home/linuxbrew/.linuxbrew"}
+
 // maxScripts is how many interpreters may stand before a program: a script's interpreter can be a script.
 const maxScripts = 4
 
@@ -15,7 +18,7 @@ func (b *builder) program() error {
 	p, err := b.locate(b.spec.Program)
 	if err == nil && p.missing == "" && p.node.isExec() {
 		b.target = p.real
-		b.needs(b.spec.Program, maxScripts)
+		b.needs(b.spec.Program, maxScripts, false)
 	}
 	return nil
 }
@@ -23,28 +26,45 @@ func (b *builder) program() error {
 // needs grants the program at path, to read and run: the real file, never the folder of a link to it; the
 // packages or the installation it belongs to; for a script, its interpreter. Only a file marked
 // executable counts, so that a script in a hostile project cannot name a key as its interpreter.
-func (b *builder) needs(path string, scripts int) {
+//
+// chosen: a session could have written the file or the link that names this program. Then it gets its
+// standard library and nothing else: #!/home/ann/other/bin/python3 must not open the project in ~/other.
+func (b *builder) needs(path string, scripts int, chosen bool) {
 	p, err := b.locate(path)
 	if err != nil || p.missing != "" || !p.node.isExec() {
 		return
 	}
+	chosen = chosen || b.sessionWrites(p)
 	b.add(grant{place: p, kind: file, from: fromProgram})
 	// Every place on the way may be inside an installation: Python looks for its library beside the link
 	// in a virtual environment, node for its packages beside the real file.
 	for _, at := range append([]string{p.real}, p.links...) {
 		dir := filepath.Dir(at)
-		b.grantPart(dir, "node_modules")
-		if outer := nodeModules(at); outer != "" {
+		outer := nodeModules(at)
+		if outer != "" && (!chosen || strings.HasSuffix(outer, "/lib/node_modules")) {
 			b.grantPart(outer, ".")
 		}
+		if chosen {
+			b.standardLibrary(dir)
+			continue
+		}
+		b.grantPart(dir, "node_modules")
 		b.installation(dir)
 	}
 	if scripts == 0 {
 		return
 	}
 	for _, interpreter := range b.interpreters(p.real) {
-		b.needs(interpreter, scripts-1)
+		b.needs(interpreter, scripts-1, chosen)
 	}
+}
+
+// sessionWrites says whether the session can write the file at p, or turn a link on the way to it.
+func (b *builder) sessionWrites(p place) bool {
+	return slices.ContainsFunc(b.grants, func(g grant) bool {
+		in := func(path string) bool { return g.write && within(path, g.real) }
+		return in(p.real) || slices.ContainsFunc(p.links, in)
+	})
 }
 
 // grantPart grants the named part of the installation in root, if it is there, to read. A part that is a
@@ -110,6 +130,36 @@ func (b *builder) installation(bin string) {
 		}
 		b.grantPart(lib, name)
 		b.grantPart(prefix, "pyvenv.cfg")
+	}
+}
+
+// standardLibrary grants what an interpreter in bin cannot start without. Python marks its library by os.py;
+// a virtual environment's lib holds a project's packages instead, and its pyvenv.cfg names the library.
+func (b *builder) standardLibrary(bin string) {
+	for _, prefix := range homebrewPrefixes {
+		if within(bin, prefix) {
+			b.installation(bin)
+			return
+		}
+	}
+	if filepath.Base(bin) != "bin" {
+		return
+	}
+	prefix := filepath.Dir(bin)
+	b.grantPart(prefix, "pyvenv.cfg")
+	lib := filepath.Join(prefix, "lib")
+	all, err := b.sys.names(lib)
+	if err != nil {
+		return
+	}
+	for _, name := range all {
+		if mark, err := b.locate(filepath.Join(lib, name, "os.py")); err != nil || mark.missing != "" || !strings.HasPrefix(name, "python") {
+			continue
+		}
+		if b.mayGrantWhole(prefix) {
+			name = "." // with the shared libraries that its modules load
+		}
+		b.grantPart(lib, name)
 	}
 }
 
