@@ -96,7 +96,7 @@ func (h *Host) planProfile(p *plan, t Template, private []string) error {
 	}
 	path := lookup(p.env, "PATH")
 	profile, err := sandbox.Build(sandbox.Spec{
-		GOOS: runtime.GOOS, Home: home, WorkDir: p.Directory, TempDir: p.temp, UserTempDir: userTempDir(),
+		GOOS: runtime.GOOS, Home: home, ConfigHome: os.Getenv("XDG_CONFIG_HOME"), WorkDir: p.Directory, TempDir: p.temp, UserTempDir: userTempDir(),
 		Program: findProgram(p.argv[0], path, p.Directory), Path: path,
 		Read: t.Read, ReadIfThere: t.readIfThere, ReadWrite: readWrite, Deny: t.Deny, Private: private,
 		Network: p.network, ModelPort: port,

@@ -12,12 +12,14 @@ import (
 
 // Status is what `host status` shows: places, and what would stop a launch. It holds no secret (H10).
 type Status struct {
-	Version  string      `json:"version"`
-	Paths    StatusPaths `json:"paths"`
-	Sandbox  string      `json:"sandbox"`
-	Warnings []string    `json:"warnings"`
-	Problems []string    `json:"problems"`
-	Host     *HostStatus `json:"host,omitempty"` // the one that runs; nil: none does
+	Version string      `json:"version"`
+	Paths   StatusPaths `json:"paths"`
+	Sandbox string      `json:"sandbox"`
+
+	Denied   []sandbox.Closed `json:"denied"` // what every sandbox is denied (X06, X12, X16)
+	Warnings []string         `json:"warnings"`
+	Problems []string         `json:"problems"`
+	Host     *HostStatus      `json:"host,omitempty"` // the one that runs; nil: none does
 }
 
 // StatusPaths are the places in force. ClaudeTokenFile is the path as the settings have it, never a value.
@@ -32,7 +34,7 @@ type StatusPaths struct {
 // Status looks at everything a launch would need, and changes nothing.
 func (h *Host) Status() Status {
 	p := h.Places
-	s := Status{Version: Version, Sandbox: "available", Warnings: []string{}, Problems: []string{},
+	s := Status{Version: Version, Sandbox: "available", Warnings: []string{}, Problems: []string{}, Denied: []sandbox.Closed{},
 		Paths: StatusPaths{Settings: p.Settings, State: p.State, Data: p.Data, Shim: p.Shim}}
 	problem := func(err error) { s.Problems = append(s.Problems, err.Error()) }
 
@@ -42,7 +44,8 @@ func (h *Host) Status() Status {
 		problem(err)
 	} else {
 		s.Paths.ClaudeTokenFile = settings.ClaudeTokenFile
-		s.Warnings = append(s.Warnings, h.lookAtPrivate(settings, problem)...)
+		s.Denied, warnings = h.lookAtPrivate(settings, problem)
+		s.Warnings = append(s.Warnings, warnings...)
 	}
 	if err := shim.SandboxSupported(); err != nil {
 		s.Sandbox = "not available"
@@ -62,11 +65,11 @@ func (h *Host) Status() Status {
 }
 
 // lookAtPrivate looks at what every sandbox is denied: whether that can be done, and whether there is a usable token.
-func (h *Host) lookAtPrivate(settings *Settings, problem func(error)) (warnings []string) {
+func (h *Host) lookAtPrivate(settings *Settings, problem func(error)) (denied []sandbox.Closed, warnings []string) {
 	private, err := settings.tokenFiles()
 	if err != nil {
 		problem(err)
-		return nil
+		return []sandbox.Closed{}, nil
 	}
 	if settings.ClaudeTokenFile != "" {
 		var token credential.Secret
@@ -76,8 +79,12 @@ func (h *Host) lookAtPrivate(settings *Settings, problem func(error)) (warnings 
 		token.Wipe()
 	}
 	home, _ := os.UserHomeDir()
-	if err := sandbox.Deniable(runtime.GOOS, home, append(private, h.Places.State, h.Places.Settings)); err != nil {
+	denied, err = sandbox.Always(sandbox.Spec{
+		GOOS: runtime.GOOS, Home: home, ConfigHome: os.Getenv("XDG_CONFIG_HOME"),
+		Private: append(private, h.Places.State, h.Places.Settings),
+	})
+	if err != nil {
 		problem(err)
 	}
-	return warnings
+	return denied, warnings
 }

@@ -50,6 +50,14 @@ type rule struct {
 	found  bool // the policy does not name it: if it is gone when the rule is made, nothing is lost
 }
 
+// limits are the places in which a grant counts for less, or not at all.
+type limits struct {
+	deny *denies // no grant counts
+	// A grant counts if it is of the place itself or inside it. One of a folder around it gives nothing, or no
+	// more than reading.
+	private, readOnly *denies
+}
+
 // denies holds what is denied, and the folders above, by name and by inode.
 type denies struct {
 	names, above   map[string]bool
@@ -58,10 +66,15 @@ type denies struct {
 
 // expand turns a policy into rules, in no meaningful order.
 func expand(p *Policy, t tree) ([]rule, *denies, error) {
-	d := &denies{map[string]bool{}, map[string]bool{}, map[fileID]bool{}, map[fileID]bool{}}
-	for _, path := range p.Deny {
-		if err := d.add(path, t); err != nil {
-			return nil, nil, pathFailure("sandbox: deny "+path, err)
+	l := limits{newDenies(), newDenies(), newDenies()}
+	for _, list := range []struct {
+		to    *denies
+		paths []string
+	}{{l.deny, p.Deny}, {l.private, p.Private}, {l.readOnly, p.ReadOnly}} {
+		for _, path := range list.paths {
+			if err := list.to.add(path, t); err != nil {
+				return nil, nil, pathFailure("sandbox: deny "+path, err)
+			}
 		}
 	}
 	var rules []rule
@@ -77,19 +90,23 @@ func expand(p *Policy, t tree) ([]rule, *denies, error) {
 			if err != nil {
 				return nil, nil, pathFailure("sandbox: grant "+path, err)
 			}
-			if d.below(path) {
+			if l.deny.below(path) {
 				continue // a deny wins, also over a grant inside it
 			}
 			rights := list.rights
 			if rights == fsReadWrite && (path == "/dev" || strings.HasPrefix(path, "/dev/")) {
 				rights |= unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
 			}
-			w := walk{tree: t, denies: d, rights: rights, seen: map[fileID]bool{}, rules: rules}
-			w.grant(rule{path: path, node: n})
+			w := walk{tree: t, limits: l, seen: map[fileID]bool{}, rules: rules}
+			w.grant(rule{path: path, node: n, rights: rights})
 			rules = w.rules
 		}
 	}
-	return rules, d, nil
+	return rules, l.deny, nil
+}
+
+func newDenies() *denies {
+	return &denies{map[string]bool{}, map[string]bool{}, map[fileID]bool{}, map[fileID]bool{}}
 }
 
 // pathFailure explains the one errno whose own words mislead.
@@ -159,25 +176,31 @@ func (d *denies) below(path string) bool {
 	}
 }
 
+// at says whether r's thing is denied, over whether something denied is in it.
+func (d *denies) at(r rule) bool   { return d.names[r.path] || d.ids[r.node.id] }
+func (d *denies) over(r rule) bool { return d.above[r.path] || d.aboveByID[r.node.id] }
+
 // walk is the expansion of one grant.
 type walk struct {
 	tree
-	*denies
-	rights uint64
-	seen   map[fileID]bool // folders taken apart: a mount inside itself must not go on for ever
-	rules  []rule
+	limits
+	seen  map[fileID]bool // folders taken apart: a mount inside itself must not go on for ever
+	rules []rule
 }
 
-// grant gives r's thing the grant's rights, as far as nothing denied is in it.
+// grant gives r's thing its rights, as far as nothing denied is in it. What was found on the way, and not named by
+// the policy, is the one that private and read-only places limit.
 func (w *walk) grant(r rule) {
+	if r.found && w.readOnly.at(r) {
+		r.rights &= fsRead
+	}
 	switch {
-	case w.names[r.path] || w.ids[r.node.id] || r.node.kind == isLink:
+	case w.deny.at(r), r.found && w.private.at(r), r.node.kind == isLink:
 		return // a link has no rights of its own; where it leads is granted there or not at all
-	case w.above[r.path] || w.aboveByID[r.node.id]:
+	case w.deny.over(r), w.private.over(r), r.rights&^fsRead != 0 && w.readOnly.over(r):
 		w.takeApart(r)
 		return
 	}
-	r.rights = w.rights
 	if r.node.kind != isFolder {
 		r.rights &= fsFile
 	}
@@ -197,6 +220,6 @@ func (w *walk) takeApart(r rule) {
 		return // what cannot be listed cannot be told apart: nothing in it is granted
 	}
 	for _, e := range entries {
-		w.grant(rule{path: strings.TrimSuffix(r.path, "/") + "/" + e.name, node: e.node, found: true})
+		w.grant(rule{path: strings.TrimSuffix(r.path, "/") + "/" + e.name, node: e.node, rights: r.rights, found: true})
 	}
 }

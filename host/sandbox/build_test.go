@@ -229,10 +229,16 @@ func TestWarning(t *testing.T) {
 		{"token below a granted folder", func(s *Spec) { s.ReadWrite, s.Private = []string{"~/secrets"}, s.Private[:1] },
 			`no new files directly in "/home/ann/secrets", which hold what is denied: keep token, settings and state folder outside what a session may write`},
 		{"home granted", func(s *Spec) { s.ReadWrite = []string{"~"} },
-			`no new files directly in "/home/ann", "/home/ann/.config", "/home/ann/.config/relay", "/home/ann/.local" and 2 more, which hold what is denied: keep token, settings and state folder outside what a session may write`},
+			`of what is granted stay closed: "/home/ann/.ssh" (SSH keys); read-only: "/home/ann/.local/bin" (programs on PATH): a template opens a place by naming it in read or read_write
+no new files directly in "/home/ann", "/home/ann/.config", "/home/ann/.config/relay", "/home/ann/.local" and 3 more, which hold what is denied: keep token, settings and state folder outside what a session may write`},
 		{"a template's deny", func(s *Spec) { s.Deny = []string{"~/app/a/b/.env"} },
 			`no new files directly in "/home/ann/app", which hold what is denied: keep what is denied outside what is granted`},
-		{"nothing", func(s *Spec) { s.Read = []string{"~"} }, ""},
+		{"home granted for reading", func(s *Spec) { s.Read = []string{"~"} },
+			`of what is granted stay closed: "/home/ann/.ssh" (SSH keys): a template opens a place by naming it in read or read_write`},
+		{"a private place", func(s *Spec) { s.Read = []string{"~", "~/.ssh/id"} }, ""},
+		{"a folder of tools", func(s *Spec) { s.ReadWrite = []string{"~/.config"}; s.Private = nil },
+			`no new files directly in "/home/ann/.config", which hold what is denied: grant single folders in them by name`},
+		{"nothing", func(s *Spec) { s.Read = []string{"/opt"} }, ""},
 	} {
 		spec := linuxSpec()
 		c.spec(&spec)

@@ -66,6 +66,7 @@ func (b *builder) session() error {
 	if err != nil {
 		return fmt.Errorf("working directory %q: %w", b.spec.WorkDir, err)
 	}
+	b.work = work
 	b.add(grant{place: work, write: true, from: fromSession})
 
 	temp, err := b.locate(b.spec.TempDir)

@@ -15,13 +15,15 @@ import (
 const keptName = ".kept"
 
 // renderPolicy writes the policy that the shim's second stage applies (shim.Policy): real paths only.
-func renderPolicy(r rules) ([]byte, error) {
+func renderPolicy(r *rules) ([]byte, error) {
 	p := shim.Policy{
 		Version:   shim.PolicyVersion,
 		Read:      []string{},
 		ReadWrite: []string{},
 		Devices:   []string{},
 		Deny:      []string{},
+		Private:   []string{},
+		ReadOnly:  []string{},
 		Network:   r.network,
 	}
 	for _, g := range r.grants {
@@ -38,14 +40,25 @@ func renderPolicy(r rules) ([]byte, error) {
 		switch {
 		case !d.link:
 			p.Deny = append(p.Deny, d.real)
-		case granted(r.grants, d.real): // else nobody in the session could touch it
+		case r.granted(d.real): // else nobody in the session could touch it
 			p.Deny = append(p.Deny, filepath.Join(filepath.Dir(d.real), keptName))
 		}
 	}
-	p.ReadWrite = uncovered(p.ReadWrite, nil)
-	p.Read = uncovered(p.Read, p.ReadWrite)
-	p.Devices = sorted(p.Devices)
-	p.Deny = sorted(p.Deny)
+	for _, d := range r.private {
+		switch {
+		case d.link:
+			p.Private = append(p.Private, filepath.Join(filepath.Dir(d.real), keptName))
+		case d.readOnly:
+			p.ReadOnly = append(p.ReadOnly, d.real)
+		default:
+			p.Private = append(p.Private, d.real)
+		}
+	}
+	p.ReadWrite = r.uncovered(p.ReadWrite, nil)
+	p.Read = r.uncovered(p.Read, p.ReadWrite)
+	for _, list := range []*[]string{&p.Devices, &p.Deny, &p.Private, &p.ReadOnly} {
+		*list = sorted(*list)
+	}
 
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
@@ -58,16 +71,16 @@ func renderPolicy(r rules) ([]byte, error) {
 }
 
 // granted says whether path lies in a folder that is granted.
-func granted(grants []grant, path string) bool {
-	return slices.ContainsFunc(grants, func(g grant) bool { return g.kind == folder && below(path, g.real) })
+func (r *rules) granted(path string) bool {
+	return slices.ContainsFunc(r.grants, func(g grant) bool { return g.kind == folder && path != g.real && r.covers(g.real, path) })
 }
 
 // uncovered sorts paths and leaves out those that another one, or one of wider, grants already: each
 // costs the start of a session a few system calls.
-func uncovered(paths, wider []string) []string {
+func (r *rules) uncovered(paths, wider []string) []string {
 	kept := []string{}
 	for _, path := range sorted(paths) {
-		covers := func(other string) bool { return within(path, other) }
+		covers := func(other string) bool { return r.covers(other, path) }
 		if !slices.ContainsFunc(kept, covers) && !slices.ContainsFunc(wider, covers) {
 			kept = append(kept, path)
 		}

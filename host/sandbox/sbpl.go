@@ -11,7 +11,7 @@ import (
 
 // renderSBPL writes the profile that sandbox-exec applies. In SBPL the last rule that matches decides:
 // first everything is closed, then come the grants, then what stays closed.
-func renderSBPL(r rules) ([]byte, error) {
+func renderSBPL(r *rules) ([]byte, error) {
 	var p profile
 	p.text("(version 1)\n")
 	p.text("; What is not a file is as it would be without a sandbox. Of files, nothing to begin with.\n")
@@ -23,6 +23,7 @@ func renderSBPL(r rules) ([]byte, error) {
 	p.grants(r)
 	p.ancestors(r)
 	p.network(r)
+	p.private(r)
 	p.denies(r)
 	p.text("\n; Programs that would gain rights.\n")
 	p.rule("deny process-exec*", "(require-any (file-mode #o4000) (file-mode #o2000))")
@@ -86,7 +87,7 @@ func (p *profile) each(name string, paths []string) []string {
 
 // system opens what every session reads. It comes before the templates' grants, which may open again what
 // is closed here.
-func (p *profile) system(r rules) {
+func (p *profile) system(r *rules) {
 	p.text("\n; Every session reads the system and the command-line tools.\n")
 	filters := p.each("literal", darwinLiterals)
 	filters = append(filters, p.each("subpath", darwinSubtrees)...)
@@ -96,7 +97,7 @@ func (p *profile) system(r rules) {
 }
 
 // grants opens what was granted by name, in groups that say why.
-func (p *profile) grants(r rules) {
+func (p *profile) grants(r *rules) {
 	for _, group := range []struct {
 		from  origin
 		title string
@@ -106,26 +107,28 @@ func (p *profile) grants(r rules) {
 		{fromSession, "The session's own folders."},
 		{fromTemplate, "What the template grants."},
 	} {
-		var read, write []string
-		for _, g := range r.grants {
-			if g.from != group.from {
-				continue
-			}
-			own, links := p.grant(g)
-			if g.write {
-				write = append(write, own...)
-			} else {
-				read = append(read, own...)
-			}
-			read = append(read, links...)
-		}
+		read, write := p.openings(slices.DeleteFunc(slices.Clone(r.grants), func(g grant) bool { return g.from != group.from }))
 		if len(read)+len(write) == 0 {
 			continue
 		}
 		p.text("\n; " + group.title + "\n")
-		p.some("allow "+readOps, sorted(read))
-		p.some("allow "+writeOps, sorted(write))
+		p.some("allow "+readOps, read)
+		p.some("allow "+writeOps, write)
 	}
+}
+
+// openings are the filters of what grants open, to read and to write.
+func (p *profile) openings(grants []grant) (read, write []string) {
+	for _, g := range grants {
+		own, links := p.grant(g)
+		if g.write {
+			write = append(write, own...)
+		} else {
+			read = append(read, own...)
+		}
+		read = append(read, links...)
+	}
+	return sorted(read), sorted(write)
 }
 
 // grant is one grant's filters, in both its spellings, and those that make the links on its way readable.
@@ -158,7 +161,7 @@ func (p *profile) grant(g grant) (own, links []string) {
 }
 
 // ancestors lets the way to each grant be walked and looked at, but not listed.
-func (p *profile) ancestors(r rules) {
+func (p *profile) ancestors(r *rules) {
 	granted := slices.Concat(darwinSubtrees, []string{r.tools})
 	paths := slices.Clone(granted)
 	for _, g := range r.grants {
@@ -195,7 +198,7 @@ func above(path string) []string {
 }
 
 // network closes all but the model proxy (X09): one loopback port, and the sockets that a template names.
-func (p *profile) network(r rules) {
+func (p *profile) network(r *rules) {
 	if r.network != shim.NetworkModel {
 		return
 	}
@@ -208,45 +211,4 @@ func (p *profile) network(r rules) {
 		}
 	}
 	p.rule("allow network-outbound", filters...)
-}
-
-// denies closes what stays closed, last. A rule here names a path, not what is there: so the folders
-// above are pinned in their places, or a renamed or cloned one would show it under another name.
-func (p *profile) denies(r rules) {
-	if len(r.denies) == 0 {
-		return
-	}
-	var closed, kept, create, sockets, pins []string
-	for _, d := range r.denies {
-		if d.link {
-			kept = append(kept, p.filter("literal", d.real))
-			pins = append(pins, above(d.real)...)
-			continue
-		}
-		for _, path := range sorted([]string{d.real, d.spelled}) {
-			closed = append(closed, p.filter("subpath", path))
-			sockets = append(sockets, "(remote unix-socket "+p.filter("subpath", path)+")")
-			pins = append(pins, above(path)...)
-		}
-		if d.missing == "" {
-			continue
-		}
-		there := filepath.Dir(d.missing)
-		from := len(strings.TrimSuffix(there, "/"))
-		closed = append(closed, p.regex(anyCase(d.real, from, "(/|$)")))
-		create = append(create, p.regex(beyondASCII(there)))
-		if d.missing != d.real {
-			kept = append(kept, p.regex(anyCase(d.missing, from, "$")))
-		}
-	}
-	p.text("\n; Denied, whatever is granted.\n")
-	p.rule("deny "+allOps, sorted(closed)...)
-	p.rule("deny network-outbound", sorted(sockets)...)
-	if len(kept)+len(create) > 0 {
-		p.text("; Names on the way that must not be made, or made anew.\n")
-	}
-	p.some("deny file-write*", sorted(kept))
-	p.some("deny file-write-create", sorted(create))
-	p.text("; Renamed or cloned, a folder above would show what it holds under another name.\n")
-	p.rule("deny file-write-unlink file-clone", p.each("literal", sorted(pins))...)
 }
