@@ -10,7 +10,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"hostshim/host"
+	"hostshim/host/client"
+	"hostshim/host/wire"
 	"hostshim/shim"
 )
 
@@ -51,7 +52,7 @@ func controlKey(text string) (int, error) {
 }
 
 // attachSession connects this terminal, or these pipes, to a session until the session ends or the key is pressed.
-func attachSession(c *host.Client, id string, key int) int {
+func attachSession(c *client.Client, id string, key int) int {
 	session, err := c.Attach(id)
 	if err != nil {
 		return fail(err)
@@ -103,7 +104,7 @@ func attachSession(c *host.Client, id string, key int) int {
 const tooSlow = "this side took less than 100 KiB a second"
 
 // afterwards says why the connection ended: with the session, or because this side was too slow.
-func afterwards(c *host.Client, session *host.Attached, id string, err error) int {
+func afterwards(c *client.Client, session *client.Attached, id string, err error) int {
 	if errors.Is(err, syscall.EPIPE) {
 		return 0 // nobody reads what this prints
 	}
@@ -115,7 +116,7 @@ func afterwards(c *host.Client, session *host.Attached, id string, err error) in
 	switch {
 	case err != nil:
 		return fail(err)
-	case v.State != host.StateEnded:
+	case v.State != wire.StateEnded:
 		return fail(fmt.Errorf("session %q: %s; the session runs on: attach again", id, tooSlow))
 	case session.Missing(v) > 0:
 		return fail(fmt.Errorf("session %q has ended, its last %d bytes were not shown: %s", id, session.Missing(v), tooSlow))
