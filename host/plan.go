@@ -17,21 +17,22 @@ type Plan struct {
 	Sandboxed  bool
 	Credential string // wire.CredentialNone, CredentialToken or CredentialPairing
 
-	request *Request
-	argv    []string
-	env     []string
-	token   credential.Secret // what descriptor 5 will carry, if it is known by now
-	network string            // shim.NetworkOpen or shim.NetworkModel
-	profile *sandbox.Profile  // nil: unsandboxed, or the caller brought a profile
-	temp    string            // folder of the session's own, removed at its end
-	config  string            // configuration folder that the host keeps for the template's agent; "": none
-	agent   *settings.Agent   // nil: the template names none
+	request   *Request
+	argv      []string
+	env       []string
+	token     credential.Secret // what descriptor 5 will carry, if it is known by now
+	network   string            // shim.NetworkOpen or shim.NetworkModel
+	profile   *sandbox.Profile  // nil: unsandboxed, or the caller brought a profile
+	terminals []string          // those on descriptors 0 to 2, where a profile names them (macOS)
+	temp      string            // folder of the session's own, removed at its end
+	config    string            // configuration folder that the host keeps for the template's agent; "": none
+	agent     *settings.Agent   // nil: the template names none
 }
 
 // plan decides a launch. It reads the settings and the token file anew (T05) and changes nothing. With an error the plan
 // holds what was decided by then, for the audit row.
-func (h *Host) plan(r *Request) (*Plan, error) {
-	p := &Plan{request: r, TemplateID: r.TemplateID, Sandboxed: r.Sandbox, Credential: wire.CredentialNone, network: shim.NetworkOpen}
+func (h *Host) plan(r *Request, io Stdio) (*Plan, error) {
+	p := &Plan{request: r, TemplateID: r.TemplateID, Sandboxed: r.Sandbox, Credential: wire.CredentialNone, network: shim.NetworkOpen, terminals: io.terminals()}
 	set, warnings, err := settings.Load(h.config.Places.Settings, h.config.Places.Named)
 	if err != nil {
 		return p, unavailable(err)

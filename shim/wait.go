@@ -42,6 +42,15 @@ func catchSignals() *signals {
 	return s
 }
 
+// childChanged says that a child changed state. It never waits: a notice that is still pending says the same, and its
+// only reader may be the caller.
+func (s *signals) childChanged() {
+	select {
+	case s.child <- syscall.SIGCHLD:
+	default:
+	}
+}
+
 // hold keeps a signal for the target, unless it is one that ends a program: then it stops the launch.
 func (s *signals) hold(sig os.Signal) error {
 	switch sig {

@@ -16,9 +16,9 @@ import (
 
 // Status is what `host status` shows: places, and what would stop a launch. It holds no secret (H10).
 type Status struct {
-	Version  string      `json:"version"`
-	Paths    StatusPaths `json:"paths"`
-	Sandbox  string      `json:"sandbox"`
+	Version string      `json:"version"`
+	Paths   StatusPaths `json:"paths"`
+	Sandbox string      `json:"sandbox"`
 
 	Denied   []sandbox.Closed `json:"denied"` // what every sandbox is denied (X06, X12, X16)
 	Warnings []string         `json:"warnings"`

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // denied is one path that stays closed: whatever is granted, or, of a private place, whatever is granted around it.
@@ -18,6 +19,24 @@ type denied struct {
 	// is: a session that could replace it would choose what the next launch denies, and what the host
 	// reads as the token.
 	link bool
+	// odd are the names with letters beyond ASCII that stand beside a missing part (macOS).
+	odd []string
+}
+
+// denied is p as one more denied place.
+func (b *builder) denied(p place, why string) denied {
+	d := denied{place: p, why: why}
+	if b.spec.GOOS != "darwin" || p.missing == "" {
+		return d
+	}
+	all, _ := b.sys.names(filepath.Dir(p.missing)) // none can be seen: then none is left open
+	for _, name := range all {
+		if strings.ContainsFunc(name, func(r rune) bool { return r >= utf8.RuneSelf }) && quotable(name) == nil {
+			d.odd = append(d.odd, name)
+		}
+	}
+	slices.Sort(d.odd)
+	return d
 }
 
 // Why something is denied, where no row of privatePlaces says it.
@@ -81,7 +100,7 @@ func (b *builder) denyEntry(entry, why string) error {
 	if b.spec.GOOS == "linux" && below(p.real, "/proc") {
 		return errors.New("entries of /proc come and go: deny /proc whole")
 	}
-	b.addDenied(denied{place: p, why: why})
+	b.addDenied(b.denied(p, why))
 	for _, link := range p.links {
 		b.addDenied(denied{place: place{spelled: link, real: link}, why: why, link: true})
 	}

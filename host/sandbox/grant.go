@@ -67,6 +67,9 @@ func (b *builder) session() error {
 		return fmt.Errorf("working directory %q: %w", b.spec.WorkDir, err)
 	}
 	b.work = work
+	if b.spec.ListAbove {
+		b.above = work.real
+	}
 	b.add(grant{place: work, write: true, from: fromSession})
 
 	temp, err := b.locate(b.spec.TempDir)

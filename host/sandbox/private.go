@@ -68,7 +68,9 @@ func (b *builder) addPrivate(path, why string, readOnly bool) {
 	}
 	known := func(d denied) bool { return d.real == p.real && d.spelled == p.spelled }
 	if err == nil && !slices.ContainsFunc(b.private, known) {
-		b.private = append(b.private, denied{place: p, why: why, readOnly: readOnly})
+		d := b.denied(p, why)
+		d.readOnly = readOnly
+		b.private = append(b.private, d)
 	}
 	for _, link := range p.links {
 		b.private = append(b.private, denied{place: place{spelled: link, real: link}, why: why, link: true})

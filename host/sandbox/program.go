@@ -83,7 +83,7 @@ func (b *builder) grantPart(root, name string) {
 // what is closed inside /usr and open that.
 func (b *builder) reads(path string) bool {
 	in := func(dir string) bool { return within(path, dir) }
-	return b.spec.GOOS == "darwin" && slices.ContainsFunc(darwinSubtrees, in) || b.granted(path)
+	return b.spec.GOOS == "darwin" && (slices.ContainsFunc(darwinSubtrees, in) || slices.Contains(darwinOpened, path)) || b.granted(path)
 }
 
 // nodeModules is the outermost node_modules folder around path, or "". A package finds what it depends on

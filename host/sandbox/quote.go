@@ -59,17 +59,34 @@ func anyCase(path string, from int, after string) (string, error) {
 	return re.String(), nil
 }
 
-// beyondASCII is a regular expression for the names directly in dir that are not all ASCII. Some of them
-// are other spellings of plain ones: a Kelvin sign is a k without letter case, a long s an s, the one
-// letter that looks like st both.
-func beyondASCII(dir string) (string, error) {
+// plainNames is a regular expression for what lies in dir under a name of ASCII alone. Some of the other names are
+// further spellings of plain ones: a Kelvin sign is a k without letter case, a long s an s, the one letter that
+// looks like st both. What the profile compiler makes of bytes from 0x80 on is not known, so none stands in here.
+func plainNames(dir string) (string, error) {
 	if err := quotable(dir); err != nil {
 		return "", err
 	}
 	var re strings.Builder
 	re.WriteString(`#"^`)
 	literally(&re, strings.TrimSuffix(dir, "/"))
-	re.WriteString(`/[^/]*[^ -~][^/]*$"`)
+	re.WriteString(`/[ -.0-~]+(/|$)"`)
+	return re.String(), nil
+}
+
+// beginning is a regular expression for paths that start with path.
+func beginning(path string) (string, error) { return anyEnd(path, "") }
+
+// companions is one for the files that programs write beside the file at path.
+func companions(path string) (string, error) { return anyEnd(path, `(\.lock|\.tmp\.[^/]*|\.backup)$`) }
+
+func anyEnd(path, end string) (string, error) {
+	if err := quotable(path); err != nil {
+		return "", err
+	}
+	var re strings.Builder
+	re.WriteString(`#"^`)
+	literally(&re, path)
+	re.WriteString(end + `"`)
 	return re.String(), nil
 }
 

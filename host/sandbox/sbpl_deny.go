@@ -84,7 +84,7 @@ func (p *profile) closing(denies []denied) (c closing) {
 		there := filepath.Dir(d.missing)
 		from := len(strings.TrimSuffix(there, "/"))
 		*to = append(*to, p.regex(anyCase(d.real, from, "(/|$)")))
-		c.create = append(c.create, p.regex(beyondASCII(there)))
+		c.create = append(c.create, p.otherSpellings(there, d.odd))
 		if d.missing != d.real {
 			c.kept = append(c.kept, p.regex(anyCase(d.missing, from, "$")))
 		}
@@ -94,6 +94,16 @@ func (p *profile) closing(denies []denied) (c closing) {
 		*list = sorted(*list)
 	}
 	return c
+}
+
+// otherSpellings is the filter for new names in dir that are not all ASCII. Folders with such names that are there
+// already go on as they were.
+func (p *profile) otherSpellings(dir string, odd []string) string {
+	filter := "(require-all " + p.filter("subpath", dir) + "\n    (require-not " + p.regex(plainNames(dir)) + ")"
+	for _, name := range odd {
+		filter += "\n    (require-not " + p.filter("subpath", filepath.Join(dir, name)) + ")"
+	}
+	return filter + ")"
 }
 
 // closeNames keeps other names from leading to what is closed.

@@ -18,7 +18,9 @@ type Spec struct {
 	WorkDir string // read-write, with all below
 	TempDir string // read-write, with all below; may be made after Build, by the host
 
-	UserTempDir string // macOS: getconf DARWIN_USER_TEMP_DIR; else empty
+	UserTempDir string   // macOS: getconf DARWIN_USER_TEMP_DIR; else empty
+	Terminals   []string // macOS: the terminals on descriptors 0 to 2
+	ListAbove   bool     // macOS: the program lists the folders above WorkDir, and stops where it cannot
 
 	Program string // the target, as found through PATH; empty or missing: the shim will report it
 	Path    string // the target's PATH, in which #!/usr/bin/env looks
@@ -110,6 +112,8 @@ type rules struct {
 	denies   []denied
 	private  []denied // closed to what is granted around them, not to a grant of them (X16)
 	tools    string   // macOS: the command-line tools' folder
+	userTemp string   // macOS: the user's folder for temporary files
+	above    string   // macOS: a folder above which all may be listed; empty: none
 	network  string
 	port     int
 	warnings []string
@@ -173,6 +177,13 @@ func (b *builder) check() error {
 			return fmt.Errorf("network %q: port %d is none", shim.NetworkModel, b.spec.ModelPort)
 		}
 		b.port = b.spec.ModelPort
+	}
+	if b.spec.UserTempDir != "" {
+		p, err := b.locate(b.spec.UserTempDir)
+		if err != nil {
+			return fmt.Errorf("temporary folder %q: %w", b.spec.UserTempDir, err)
+		}
+		b.userTemp = p.real
 	}
 	if b.spec.Home != "" {
 		p, err := b.locate(b.spec.Home)
