@@ -57,10 +57,13 @@ cross:
 		GOOS=$$os GOARCH=$$arch $(GO) build $(FLAGS) -o bin/$$os-$$arch/ ./cmd/host ./cmd/shim || exit 1; \
 	done; done
 
+# By rename: macOS kills a program that was overwritten after it had run.
 install: build
 	install -d $(DESTDIR)$(PREFIX)/bin
-	install -m 0755 bin/host $(DESTDIR)$(PREFIX)/bin/$(PROGRAM_PREFIX)host
-	install -m 0755 bin/shim $(DESTDIR)$(PREFIX)/bin/$(PROGRAM_PREFIX)shim
+	for p in host shim; do \
+		install -m 0755 bin/$$p $(DESTDIR)$(PREFIX)/bin/.$(PROGRAM_PREFIX)$$p.new && \
+		mv -f $(DESTDIR)$(PREFIX)/bin/.$(PROGRAM_PREFIX)$$p.new $(DESTDIR)$(PREFIX)/bin/$(PROGRAM_PREFIX)$$p || exit 1; \
+	done
 
 clean:
 	rm -rf bin
