@@ -15,9 +15,8 @@ type denied struct {
 	place
 	why      string
 	readOnly bool // it can be read
-	// link: the path is a link that a deny was reached through. What counts is that its name stays what it
-	// is: a session that could replace it would choose what the next launch denies, and what the host
-	// reads as the token.
+	// link: the path is a link that leads to something denied. Its name must stay as it is: a session that could replace
+	// it would choose what the next launch denies, and which file the host reads the token from.
 	link bool
 	// odd are the names with letters beyond ASCII that stand beside a missing part (macOS).
 	odd []string
@@ -85,8 +84,8 @@ func (b *builder) deny() error {
 func (b *builder) denyEntry(entry, why string) error {
 	p, err := b.locate(entry)
 	if errors.Is(err, fs.ErrPermission) {
-		// The way ends in a folder that may not be searched now; its owner, the target too, can change
-		// that. So the folder itself is what is denied.
+		// A folder on the way may not be searched now. Its owner can change that, and the target may be the owner. So the
+		// folder itself is denied.
 		p.spelled, err = p.real, nil
 	}
 	if err != nil {
@@ -116,9 +115,9 @@ func (b *builder) addDenied(d denied) {
 	b.denies = append(b.denies, d)
 }
 
-// trusted refuses a link that someone other than root could turn (X07), also when this process is root:
-// where it leads is decided now, the profile holds for the whole session, and whoever turns the link
-// moves what is denied from under it.
+// trusted refuses a link that anyone but root could change (X07), also when this process is root. Where the link leads
+// is decided now, and holds for the whole session. Whoever changes the link later moves what is denied to a place that
+// the profile does not deny.
 func (b *builder) trusted(link string) error {
 	dir, err := b.sys.lstat(filepath.Dir(link))
 	if err != nil {
@@ -130,8 +129,8 @@ func (b *builder) trusted(link string) error {
 	return nil
 }
 
-// refuseBlocked refuses a deny that takes away what the session is for, which would otherwise show as a
-// target that fails in odd ways.
+// refuseBlocked refuses a deny that takes away what the session needs. Without this the target would start, and fail
+// in ways that nobody could explain.
 func (b *builder) refuseBlocked() error {
 	for _, d := range b.denies {
 		if d.link {

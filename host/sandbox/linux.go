@@ -9,9 +9,9 @@ import (
 	"hostshim/shim"
 )
 
-// keptName is denied beside a link that must stay what it is. A policy names no links, on purpose: one that
-// turned into a link since is refused. But a denied name, there or not, makes its folder a list, in which
-// nothing can be replaced, and in which what the link is turned to from outside is not granted.
+// keptName is denied beside a link that must stay as it is. A policy cannot name the link itself: the second stage
+// refuses a path that is one. But a denied name, there or not, makes its folder a list: nothing in it can be replaced,
+// and what somebody outside points the link to is not granted.
 const keptName = ".kept"
 
 // renderPolicy writes the policy that the shim's second stage applies (shim.Policy): real paths only.
@@ -45,14 +45,13 @@ func renderPolicy(r *rules) ([]byte, error) {
 		}
 	}
 	for _, d := range r.private {
-		switch {
-		case d.link:
-			p.Private = append(p.Private, filepath.Join(filepath.Dir(d.real), keptName))
-		case d.readOnly:
-			p.ReadOnly = append(p.ReadOnly, d.real)
-		default:
-			p.Private = append(p.Private, d.real)
+		to, path := &p.Private, d.real
+		if d.link {
+			path = filepath.Join(filepath.Dir(d.real), keptName)
+		} else if d.readOnly {
+			to = &p.ReadOnly
 		}
+		*to = append(*to, path)
 	}
 	p.ReadWrite = r.uncovered(p.ReadWrite, nil)
 	p.Read = r.uncovered(p.Read, p.ReadWrite)
@@ -75,8 +74,8 @@ func (r *rules) granted(path string) bool {
 	return slices.ContainsFunc(r.grants, func(g grant) bool { return g.kind == folder && path != g.real && r.covers(g.real, path) })
 }
 
-// uncovered sorts paths and leaves out those that another one, or one of wider, grants already: each
-// costs the start of a session a few system calls.
+// uncovered sorts paths and leaves out those that another path, or one of wider, grants already. Each path costs a
+// launch a few system calls.
 func (r *rules) uncovered(paths, wider []string) []string {
 	kept := []string{}
 	for _, path := range sorted(paths) {

@@ -12,8 +12,8 @@ var homebrewPrefixes = []string{"/opt/homebrew", "/usr/local", "/home/linuxbrew/
 // maxScripts is how many interpreters may stand before a program: a script's interpreter can be a script.
 const maxScripts = 4
 
-// program grants what the target needs to start (X04). Nothing here refuses: a program that is missing or
-// cannot run is for the shim to report, in its own way.
+// program grants what the target needs to start (X04). Nothing here refuses a launch: the shim reports a program that is
+// missing or cannot run.
 func (b *builder) program() error {
 	p, err := b.locate(b.spec.Program)
 	if err == nil && p.missing == "" && p.node.isExec() {
@@ -79,8 +79,8 @@ func (b *builder) grantPart(root, name string) {
 	}
 }
 
-// reads says whether path is read by every session already. To grant it again would, on macOS, come after
-// what is closed inside /usr and open that.
+// reads says whether the session can read path already. On macOS a second grant would come after the rule that closes
+// parts of /usr, and open them.
 func (b *builder) reads(path string) bool {
 	in := func(dir string) bool { return within(path, dir) }
 	return b.spec.GOOS == "darwin" && (slices.ContainsFunc(darwinSubtrees, in) || slices.Contains(darwinOpened, path)) || b.granted(path)
@@ -190,8 +190,8 @@ func (b *builder) isDir(path string) bool {
 	return err == nil && p.missing == "" && p.node.isDir()
 }
 
-// interpreters are the programs that the script at path is run by: the one on its first line, and the one
-// that env would look up.
+// interpreters are the programs that run the script at path: the one on its first line, and the one that env would
+// look up.
 func (b *builder) interpreters(path string) []string {
 	start, err := b.sys.head(path)
 	if err != nil || !strings.HasPrefix(string(start), "#!") {
@@ -211,8 +211,7 @@ func (b *builder) interpreters(path string) []string {
 	return found
 }
 
-// envCommand is the command in env's arguments: the first word that is neither an option, nor an option's
-// value, nor an assignment.
+// envCommand is the command in env's arguments: the first word that is no option, option's value or assignment.
 func envCommand(words []string) string {
 	for i := 0; i < len(words); i++ {
 		word := words[i]

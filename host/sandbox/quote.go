@@ -29,10 +29,9 @@ func quotable(s string) error {
 	return nil
 }
 
-// anyCase is a regular expression for a path that is not there yet, in which the part from byte from on is
-// compared without letter case: on most Macs Token and token are one file, and no stored spelling settles
-// yet which. Beyond ASCII a letter has several encodings as well, so any text matches there: too much is
-// denied then, never too little. after is what may follow.
+// anyCase is a regular expression for a path that is missing. From byte from on, letter case does not count: on most
+// Macs Token and token are one file, and no stored spelling says yet which. A letter beyond ASCII has several encodings
+// too, so any text matches in its place. That denies too much, never too little. after is what may follow.
 func anyCase(path string, from int, after string) (string, error) {
 	if err := quotable(path); err != nil {
 		return "", err

@@ -84,8 +84,8 @@ func build(spec Spec, sys facts) (Profile, error) {
 // takes back what it made.
 func (p Profile) Prepare() error {
 	for i, dir := range p.Create {
-		// Mkdir, not MkdirAll: whatever stands at a name by now is not what Build saw, and a link there
-		// would lead the grant elsewhere. The second stage refuses a link; this refuses all the rest.
+		// Mkdir, not MkdirAll: what stands at a name by now is not what Build saw, and a link there would lead the grant
+		// elsewhere. The second stage refuses links, and this refuses everything else that is no folder.
 		err := os.Mkdir(dir, 0o700)
 		if errors.Is(err, os.ErrExist) {
 			var info os.FileInfo
