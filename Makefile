@@ -1,4 +1,4 @@
-# make build | demo | test | race | fuzz | delays | bench | vet | staticcheck | cross | install — no logic of its own.
+# make build | demo | test | race | fuzz | delays | campaign | bench | vet | staticcheck | cross | install — no logic of its own.
 
 GO         ?= go
 PREFIX     ?= /usr/local
@@ -9,7 +9,7 @@ FLAGS      := -trimpath -buildvcs=false -ldflags '-s -w'
 
 export CGO_ENABLED := 0
 
-.PHONY: all build demo test vet staticcheck unit scripts race real-client fuzz delays bench cross install clean
+.PHONY: all build demo test vet staticcheck unit scripts race real-client fuzz delays campaign bench cross install clean
 
 all: build
 
@@ -49,6 +49,12 @@ delays:
 
 fuzz:
 	CGO_ENABLED=1 sh testscript/fuzz.sh $(FUZZTIME)
+
+# Thousands of launches, killed at random moments, and what they left: some minutes, as root. SCALE=0.1 for less.
+SCALE ?= 1
+campaign: build
+	$(GO) build $(FLAGS) -o bin/ ./testscript/campaign
+	bin/campaign -bin bin -scale $(SCALE)
 
 # Measurements beside tini, bwrap and nginx: one to three minutes, best on a machine that does nothing else.
 bench: build
