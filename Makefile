@@ -32,13 +32,13 @@ unit:
 	CGO_ENABLED=1 $(GO) test -race ./shim ./host/... ./cmd/...
 
 scripts: build
-	$(GO) test -count=1 -parallel 6 ./testscript
+	$(GO) test -count=1 -timeout 1h -parallel 6 ./testscript
 
 # One more pass, with the race detector in both programs, of the scripts of what runs long and at once: the shim, the
 # host and its proxy. Each program sleeps a second at its end then, hence more at a time.
 race:
 	CGO_ENABLED=1 $(GO) build -race -trimpath -buildvcs=false -o bin/race/ ./cmd/host ./cmd/shim
-	HOSTSHIM_BIN=$(CURDIR)/bin/race $(GO) test -count=1 -short -parallel 20 ./testscript -run 'TestRules/^(s|h0[2-8]|p|b0[1-4]|t0.-served)'
+	HOSTSHIM_BIN=$(CURDIR)/bin/race $(GO) test -count=1 -timeout 1h -short -parallel 20 ./testscript -run 'TestRules/^(s|h0[2-8]|p|b0[1-4]|t0.-served)'
 
 # The real Claude Code, from npm into a cache outside the tree: its scripts are skipped without it.
 real-client:
