@@ -89,14 +89,17 @@ func build() error {
 	return goBuild(binDir, "./cmd/...")
 }
 
+// goBuild makes programs and copies them to a folder. They are kept below bin/ too: the linker is then left out for
+// those that are up to date.
 func goBuild(to string, packages string) error {
-	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o", to+"/", packages)
+	kept := filepath.Join("..", "bin", "test", filepath.Base(to))
+	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o", "bin/test/"+filepath.Base(to)+"/", packages)
 	cmd.Dir = ".."
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("go build %s: %v\n%s", packages, err, out)
 	}
-	return nil
+	return os.CopyFS(to, os.DirFS(kept))
 }
 
 // probe says of itself what a Go program cannot, because its runtime changes it before main: descriptors as
