@@ -1,6 +1,7 @@
 package host
 
 import (
+	"hostshim/host/state"
 	"os"
 	"path/filepath"
 	"testing"
@@ -19,10 +20,10 @@ func BenchmarkProvider(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	h := New(Places{Settings: settings, Named: true}, nil, func(string) {})
+	broker := NewBroker(state.Places{Settings: settings, Named: true}, func(string) {})
 	b.ReportAllocs()
 	for b.Loop() {
-		p, err := h.provider("client")
+		p, err := broker.provider("client")
 		if err != nil {
 			b.Fatal(err)
 		}

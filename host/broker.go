@@ -1,257 +1,226 @@
 package host
 
 import (
-	"cmp"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"net/url"
 	"os"
-	"slices"
 	"strconv"
-	"strings"
+	"sync"
 	"time"
 
 	"hostshim/host/credential"
 	"hostshim/host/llmproxy"
+	"hostshim/host/settings"
+	"hostshim/host/state"
+	"hostshim/host/wire"
 	"hostshim/shim"
 )
 
-// Models is the model proxy of a host (P), made when the first launch, or the settings, ask for it.
-type Models struct {
-	Proxy *llmproxy.Proxy
-	base  string // base URL of the shared listener; "": it is not open
-	close func()
+// Broker hands out pairings, and runs the model proxy that takes them (P, B). The proxy and its shared listener are made
+// when they are first needed. Settings, policy and credential are read anew for each use (T05).
+type Broker struct {
+	places   state.Places
+	warn     func(string)
+	settings settings.Memory
+
+	mu     sync.Mutex
+	device credential.Secret
+	log    *slog.Logger    // nil: the proxy's lines go to the request log
+	lines  *os.File        // the request log, if it was opened
+	proxy  *llmproxy.Proxy // nil: not made yet
+	base   string          // base URL of the shared listener; "": it is not open
+	port   int             // of the shared listener
 }
 
-// NewModels makes the model proxy. The credential, the policy and the upstream are read anew whenever they are
-// needed (T05); nothing listens yet.
-func (h *Host) NewModels(log *slog.Logger, device credential.Secret) *Models {
-	proxy := llmproxy.New(llmproxy.Config{
-		Provider:      h.provider,
-		Policy:        h.policy,
-		DevicePairing: device,
-		Log:           log,
-		Audit:         h.auditPairing,
-	})
-	return &Models{Proxy: proxy, close: func() { proxy.Close() }}
+// NewBroker makes the broker of a foreground launch (B02).
+func NewBroker(p state.Places, warn func(string)) *Broker { return &Broker{places: p, warn: warn} }
+
+// NewServedBroker makes the broker of a long-lived host, with the pairing that every route but /sandbox takes.
+func NewServedBroker(p state.Places, log *slog.Logger, device credential.Secret) *Broker {
+	return &Broker{places: p, warn: func(text string) { log.Warn(text) }, log: log, device: device}
 }
 
-// Listen opens the shared listener, on a free loopback port where the settings name none.
-func (m *Models) Listen(address string) error {
-	l, err := net.Listen("tcp", cmp.Or(address, defaultListen))
+// made returns the proxy. The caller holds the lock.
+func (b *Broker) made() (*llmproxy.Proxy, error) {
+	if b.proxy != nil {
+		return b.proxy, nil
+	}
+	log := b.log
+	if log == nil {
+		var err error
+		if b.lines, err = os.OpenFile(b.places.RequestLog(), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600); err != nil {
+			return nil, err
+		}
+		log = slog.New(slog.NewJSONHandler(b.lines, nil))
+	}
+	b.proxy = llmproxy.New(llmproxy.Config{Provider: b.provider, Policy: b.policy, DevicePairing: b.device, Log: log, Audit: b.audit})
+	return b.proxy, nil
+}
+
+// Listen opens the shared listener, on a free loopback port where the address is "" or says port 0.
+func (b *Broker) Listen(address string) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.listen(address)
+}
+
+func (b *Broker) listen(address string) error {
+	proxy, err := b.made()
+	if err != nil {
+		return err
+	}
+	l, err := net.Listen("tcp", address)
+	if err == nil {
+		err = proxy.Start(l)
+	}
 	if err != nil {
 		return fmt.Errorf("llm_proxy.listen %q: %w", address, err)
 	}
-	if err := m.Proxy.Start(l); err != nil {
-		return fmt.Errorf("llm_proxy.listen %q: %w", address, err)
-	}
-	m.base = m.Proxy.BaseURL()
+	b.base, b.port = proxy.BaseURL(), l.Addr().(*net.TCPAddr).Port
 	return nil
 }
 
-// Close ends the proxy: every pairing is worthless from then on.
-func (m *Models) Close() { m.close() }
+// listening is the base URL and the port of the shared listener, which it opens if need be.
+func (b *Broker) listening() (base string, port int, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.base == "" {
+		err = b.listen(settings.DefaultListen)
+	}
+	return b.base, b.port, err
+}
 
-// proxySettings are the settings of the proxy as they are now; the usual ones if there are none.
-func (h *Host) proxySettings() (*Settings, *ProxySettings, error) {
-	s, err := h.settings.load(h.Places.Settings, h.Places.Named)
+// BaseURL is the base URL of the shared listener; "" while it is not open.
+func (b *Broker) BaseURL() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.base
+}
+
+// Handler serves the pairings API (P01).
+func (b *Broker) Handler() (http.Handler, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	proxy, err := b.made()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	p := s.LLMProxy
-	if p == nil {
-		p = &ProxySettings{Listen: defaultListen, Upstream: defaultUpstream, IdleTimeoutSeconds: defaultIdleSeconds}
+	return proxy.Handler(), nil
+}
+
+// Close ends the proxy: every pairing is worthless from then on.
+func (b *Broker) Close() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.proxy != nil {
+		b.proxy.Close()
 	}
-	return s, p, nil
+	if b.lines != nil {
+		b.lines.Close()
+	}
 }
 
 // provider is where a client's next request goes, with which credential (P09); "" is the device route's client.
-func (h *Host) provider(clientID string) (llmproxy.Provider, error) {
-	p, _, err := h.warnedProvider(clientID)
+func (b *Broker) provider(clientID string) (llmproxy.Provider, error) {
+	p, _, err := b.warnedProvider(clientID)
 	return p, err
 }
 
 // warnedProvider also returns what a launch warns of (T06).
-func (h *Host) warnedProvider(clientID string) (to llmproxy.Provider, warnings []string, err error) {
-	s, p, err := h.proxySettings()
+func (b *Broker) warnedProvider(clientID string) (to llmproxy.Provider, warnings []string, err error) {
+	set, err := b.settings.Load(b.places.Settings, b.places.Named)
 	if err != nil {
 		return to, nil, err
 	}
-	if to.Upstream, err = url.Parse(p.Upstream); err != nil {
+	if to.Upstream, err = url.Parse(set.Effective().Upstream); err != nil {
 		return to, nil, err
 	}
-	to.Credential, warnings, err = modelCredential(s, p, clientID)
+	key, path, err := set.TokenFile(clientID)
+	if err != nil {
+		return to, nil, err
+	}
+	to.Credential, warnings, err = credential.Read(key, path)
 	return to, warnings, err
 }
 
 // policy is who may have a pairing.
-func (h *Host) policy() (llmproxy.Policy, error) {
-	_, p, err := h.proxySettings()
+func (b *Broker) policy() (llmproxy.Policy, error) {
+	set, err := b.settings.Load(b.places.Settings, b.places.Named)
 	if err != nil {
 		return llmproxy.Policy{}, err
 	}
+	p := set.Effective()
 	return llmproxy.Policy{Allowed: p.AllowedClientIDs, Subscription: p.SubscriptionClientIDs,
 		Idle: time.Duration(p.IdleTimeoutSeconds) * time.Second}, nil
 }
 
-// modelCredential reads the credential that a client's requests get.
-func modelCredential(s *Settings, p *ProxySettings, clientID string) (credential.Secret, []string, error) {
-	key, value := "claude_token_file", s.ClaudeTokenFile
-	if own := p.Clients[clientID].TokenFile; own != "" {
-		key, value = "llm_proxy.clients."+clientID+".token_file", own
-	}
-	if value == "" {
-		return credential.Secret{}, nil, errors.New("claude_token_file is not set: name the token's file in settings.json")
-	}
-	path, err := credential.Expand(key, value)
-	if err != nil {
-		return credential.Secret{}, nil, err
-	}
-	return credential.Read(key, path)
-}
-
-// tokenFiles are the files that hold a credential: every profile denies them all.
-func (s *Settings) tokenFiles() (paths []string, err error) {
-	add := func(key, value string) {
-		if value != "" && err == nil {
-			var path string
-			path, err = credential.Expand(key, value)
-			paths = append(paths, path)
-		}
-	}
-	add("claude_token_file", s.ClaudeTokenFile)
-	if s.LLMProxy != nil {
-		for id, c := range s.LLMProxy.Clients {
-			add("llm_proxy.clients."+id+".token_file", c.TokenFile)
-		}
-	}
-	return paths, err
-}
-
-func (h *Host) auditPairing(e llmproxy.Event) {
-	row := Row{Event: e.Name, Outcome: "ok", PairingID: e.Session.ID, TemplateID: e.Session.ClientID,
-		Credential: CredentialPairing}
+func (b *Broker) audit(e llmproxy.Event) {
+	row := state.Row{Event: e.Name, Outcome: state.OutcomeOK, PairingID: e.Pairing.ID, TemplateID: e.Pairing.ClientID,
+		Credential: wire.CredentialPairing}
 	if e.Reason != "revoked" {
 		row.Error = e.Reason
 	}
 	if e.Err != nil {
-		row.Outcome, row.Error = "denied", e.Err.Error()
+		row.Outcome, row.Error = state.OutcomeDeny, e.Err.Error()
 	}
-	if err := h.audit(row); err != nil {
-		h.Warn(err.Error())
+	if err := b.places.Append(row); err != nil {
+		b.warn(err.Error())
 	}
 }
 
-// models is the host's proxy: that of `host serve`, or one for this launch alone (B02).
-func (h *Host) models() (*Models, error) {
-	h.modelsOnce.Lock()
-	defer h.modelsOnce.Unlock()
-	if h.Models == nil {
-		log, err := os.OpenFile(h.Places.requestLog(), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
-		if err != nil {
-			return nil, err
-		}
-		m := h.NewModels(slog.New(slog.NewJSONHandler(log, nil)), credential.Secret{})
-		m.close = func() { m.Proxy.Close(); log.Close() }
-		h.Models = m
-	}
-	return h.Models, nil
-}
-
-// listening is the base URL of the shared listener, which is opened if it is not yet.
-func (h *Host) listening() (string, error) {
-	m, err := h.models()
-	if err != nil {
-		return "", err
-	}
-	h.modelsOnce.Lock()
-	defer h.modelsOnce.Unlock()
-	if m.base == "" {
-		if err := m.Listen(defaultListen); err != nil {
-			return "", err
-		}
-	}
-	return m.base, nil
-}
-
-// mintPairing makes the pairing that a brokered launch gets in place of the token (B01). It dies with the launch.
-func (h *Host) mintPairing(r *running) error {
-	m, err := h.models()
-	if err != nil {
-		return err
-	}
-	own := ""
-	if r.ownNetwork() {
+// mintPairing makes the pairing that a brokered launch gets in place of the token (B01). It ends with the launch.
+func (r *Running) mintPairing() error {
+	b, base, own := r.host.config.Broker, "", ""
+	var err error
+	if r.Plan.ownNetwork() {
 		own = "http://" + net.JoinHostPort(shim.ModelAddr, strconv.Itoa(shim.ModelPort)) + "/sandbox"
+		base = own
+	} else if base, _, err = b.listening(); err != nil {
+		return err
 	}
-	base := own
-	if own == "" {
-		if base, err = h.listening(); err != nil {
-			return err
-		}
-	}
-	session, pairing, err := m.Proxy.CreateForLaunch(r.TemplateID, own)
+	proxy, err := b.shared()
 	if err != nil {
 		return err
 	}
-	r.undo = append(r.undo, func() { m.Proxy.Revoke(session.ID) })
-	r.token, r.pairingID = pairing, session.ID
-	r.env = brokeredEnv(r.env, base)
+	session, pairing, err := proxy.CreateForLaunch(r.Plan.TemplateID, own)
+	if err != nil {
+		return err
+	}
+	r.undo = append(r.undo, func() { proxy.Revoke(session.ID) })
+	r.token, r.PairingID = pairing, session.ID
+	r.env = brokeredEnv(r.env, settings.Claude.BaseURL, base)
 	return nil
 }
 
-// brokeredEnv leads a target to the model proxy: by its base URL, and past the HTTP proxy that the environment may
-// name. That one could not reach a loopback that is not its own, and ought not to see the pairing. Both spellings of
-// the exception are set, since a program may look at the first that it finds.
-func brokeredEnv(env []string, base string) []string {
-	value, proxied := map[string]string{}, false
-	for _, kv := range env {
-		name, v, _ := strings.Cut(kv, "=")
-		value[name] = v
-		switch strings.ToLower(name) {
-		case "http_proxy", "https_proxy", "all_proxy":
-			proxied = proxied || v != ""
-		}
-	}
-	own := []string{"ANTHROPIC_BASE_URL=" + base}
-	if proxied {
-		for name, other := range map[string]string{"NO_PROXY": "no_proxy", "no_proxy": "NO_PROXY"} {
-			own = append(own, name+"="+strings.TrimPrefix(cmp.Or(value[name], value[other])+","+shim.ModelAddr, ","))
-		}
-		slices.Sort(own)
-	}
-	return append(slices.DeleteFunc(env, func(kv string) bool {
-		name, _, _ := strings.Cut(kv, "=")
-		return slices.ContainsFunc(own, func(o string) bool { return strings.HasPrefix(o, name+"=") })
-	}), own...)
+func (b *Broker) shared() (*llmproxy.Proxy, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.made()
 }
 
-// ownNetwork says whether the session gets a network namespace, with a listener made inside (X09).
-func (p *plan) ownNetwork() bool { return hasOwnNetwork && p.network == shim.NetworkModel && p.Sandbox }
-
-// serveOwnNetwork takes the listener that the shim's second stage made inside the session's network before it
-// became the target, and serves the session's pairing on it, and nothing else (B04). Without a pairing nothing
-// there answers.
-func (r *running) serveOwnNetwork() error {
+// serveOwnNetwork takes the listener that the shim's second stage made inside the session's network before it became the
+// target. It serves the session's pairing there and nothing else (B04). Without a pairing nothing there answers.
+func (r *Running) serveOwnNetwork() error {
 	if r.listener == nil {
 		return nil
 	}
 	defer r.listener.Close()
 	l, err := receiveListener(r.listener)
 	if err != nil {
-		return &Refusal{SpawnFailed, err.Error()}
+		return err
 	}
-	if r.pairingID == "" {
+	if r.PairingID == "" {
 		return l.Close()
 	}
-	m, err := r.host.models()
+	proxy, err := r.host.config.Broker.shared()
 	if err != nil {
 		l.Close()
-		return &Refusal{SpawnFailed, err.Error()}
+		return err
 	}
 	r.undo = append(r.undo, func() { l.Close() })
-	go m.Proxy.ServeSession(l, r.pairingID)
+	go proxy.ServeSession(l, r.PairingID)
 	return nil
 }

@@ -2,12 +2,14 @@ package host
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"hostshim/host/credential"
+	"hostshim/host/wire"
 	"hostshim/shim"
 )
 
@@ -19,7 +21,7 @@ type envSpec struct {
 	Own         []string          // NAME=VALUE: what the host itself says
 	Passthrough []string          // the template's env_passthrough
 	ModelKey    credential.Secret // replaces ${MODEL_KEY} in the template's and the request's values
-	Credential  string            // CredentialNone, CredentialToken or CredentialPairing; "" is none
+	Credential  string            // wire.CredentialNone, wire.CredentialToken or wire.CredentialPairing; "" is none
 }
 
 // relayCredentials are relay's own, which no child sees (E01).
@@ -97,9 +99,9 @@ func hostOnly(name string) bool {
 // looked at in the usual names: programs read such variables in either.
 func dropped(name, kind string, passthrough []string) bool {
 	switch kind {
-	case CredentialToken:
+	case wire.CredentialToken:
 		return slices.Contains(shim.AnthropicCredentials, name)
-	case CredentialPairing:
+	case wire.CredentialPairing:
 		return slices.Contains(shim.AnthropicCredentials, name) || usualCredential(name) && !slices.Contains(passthrough, name)
 	}
 	return false
@@ -117,6 +119,41 @@ func withModelKey(value string, key credential.Secret) string {
 		return value
 	}
 	return string(bytes.ReplaceAll([]byte(value), []byte(modelKeyMark), key.Reveal()))
+}
+
+// lookup is the last value of name in environ.
+func lookup(environ []string, name string) (value string) {
+	for _, kv := range environ {
+		if v, ok := strings.CutPrefix(kv, name+"="); ok {
+			value = v
+		}
+	}
+	return value
+}
+
+// brokeredEnv leads a target to the model proxy: the variable names its base URL, and an HTTP proxy of the environment is
+// not used for it. That proxy could not reach this loopback, and must not see the pairing. Both spellings of the exception
+// are set, since a program may look at the first that it finds.
+func brokeredEnv(env []string, variable, base string) []string {
+	value, proxied := map[string]string{}, false
+	for _, kv := range env {
+		name, v, _ := strings.Cut(kv, "=")
+		value[name] = v
+		switch strings.ToLower(name) {
+		case "http_proxy", "https_proxy", "all_proxy":
+			proxied = proxied || v != ""
+		}
+	}
+	own := []string{variable + "=" + base}
+	if proxied {
+		for _, names := range [][2]string{{"NO_PROXY", "no_proxy"}, {"no_proxy", "NO_PROXY"}} {
+			own = append(own, names[0]+"="+strings.TrimPrefix(cmp.Or(value[names[0]], value[names[1]])+","+shim.ModelAddr, ","))
+		}
+	}
+	return append(slices.DeleteFunc(env, func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+		return slices.ContainsFunc(own, func(o string) bool { return strings.HasPrefix(o, name+"=") })
+	}), own...)
 }
 
 // checkVariable refuses what no environment can hold (E02).

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"hostshim/host/credential"
+	"hostshim/host/wire"
 	"hostshim/shim"
 )
 
@@ -47,23 +48,23 @@ func TestBuildEnv(t *testing.T) {
 		{"E02 no model key", envSpec{Template: vars{"K": "a${MODEL_KEY}b"}}, []string{"K=ab"}, nil},
 		{"E02 a key that holds the mark", envSpec{Template: vars{"K": "${MODEL_KEY}"}, ModelKey: credential.NewSecret([]byte("x${MODEL_KEY}"))}, []string{"K=x${MODEL_KEY}"}, nil},
 		{"E02 odd values", envSpec{Template: vars{"A": "=\n=", "a b": ""}}, []string{"A==\n=", "a b="}, nil},
-		{"E03 no credential, nothing dropped", envSpec{Base: []string{"ANTHROPIC_API_KEY=1", "AWS_REGION=1"}, Template: vars{"CLAUDE_CODE_OAUTH_TOKEN": "1", fd: "9"}, Credential: CredentialNone},
+		{"E03 no credential, nothing dropped", envSpec{Base: []string{"ANTHROPIC_API_KEY=1", "AWS_REGION=1"}, Template: vars{"CLAUDE_CODE_OAUTH_TOKEN": "1", fd: "9"}, Credential: wire.CredentialNone},
 			[]string{"ANTHROPIC_API_KEY=1", "AWS_REGION=1", "CLAUDE_CODE_OAUTH_TOKEN=1", fd + "=9"}, nil},
-		{"E03 token", envSpec{Base: []string{"ANTHROPIC_API_KEY=1", "GH_TOKEN=1", "AWS_REGION=1", "ANTHROPIC_MODEL=1"}, Credential: CredentialToken,
+		{"E03 token", envSpec{Base: []string{"ANTHROPIC_API_KEY=1", "GH_TOKEN=1", "AWS_REGION=1", "ANTHROPIC_MODEL=1"}, Credential: wire.CredentialToken,
 			Template: vars{"ANTHROPIC_AUTH_TOKEN": "1", "CLAUDE_CODE_OAUTH_TOKEN": "1", "ANTHROPIC_API_KEY": "2"}, Request: vars{"CLAUDE_CODE_API_KEY_FILE_DESCRIPTOR": "7", "X_API_KEY": "1"},
 			Passthrough: []string{"ANTHROPIC_API_KEY"}, Own: []string{fd + "=5"}},
 			[]string{"GH_TOKEN=1", "AWS_REGION=1", "ANTHROPIC_MODEL=1", "X_API_KEY=1", fd + "=5"},
 			gone("token", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CODE_API_KEY_FILE_DESCRIPTOR")},
 		{"E03 pairing", envSpec{Base: []string{"PATH=/bin", "OPENAI_API_KEY=1", "GH_TOKEN=1", "X_SECRET=1", "Y_SECRET_ACCESS_KEY=1", "DB_PASSWORD=1", "GOOGLE_APPLICATION_CREDENTIALS=1", "AWS_REGION=1",
 			"npm_token=1", "aws_x=1", "ANTHROPIC_API_KEY=1", "API_KEY=1", "TOKENS=1", "TOKEN_X=1", "LAWS_X=1", "AWS=1"},
-			Credential: CredentialPairing, Own: []string{fd + "=5", "ANTHROPIC_BASE_URL=http://127.0.0.1:1/sandbox"}},
+			Credential: wire.CredentialPairing, Own: []string{fd + "=5", "ANTHROPIC_BASE_URL=http://127.0.0.1:1/sandbox"}},
 			[]string{"PATH=/bin", "API_KEY=1", "TOKENS=1", "TOKEN_X=1", "LAWS_X=1", "AWS=1", fd + "=5", "ANTHROPIC_BASE_URL=http://127.0.0.1:1/sandbox"},
 			gone("pairing", "OPENAI_API_KEY", "GH_TOKEN", "X_SECRET", "Y_SECRET_ACCESS_KEY", "DB_PASSWORD", "GOOGLE_APPLICATION_CREDENTIALS", "AWS_REGION", "npm_token", "aws_x", "ANTHROPIC_API_KEY")},
-		{"E03 passed through", envSpec{Base: []string{"GH_TOKEN=1", "AWS_REGION=1", "ANTHROPIC_API_KEY=1", "gh_token=1"}, Credential: CredentialPairing,
+		{"E03 passed through", envSpec{Base: []string{"GH_TOKEN=1", "AWS_REGION=1", "ANTHROPIC_API_KEY=1", "gh_token=1"}, Credential: wire.CredentialPairing,
 			Passthrough: []string{"GH_TOKEN", "AWS_REGION", "ANTHROPIC_API_KEY"}}, []string{"GH_TOKEN=1", "AWS_REGION=1"}, gone("pairing", "ANTHROPIC_API_KEY", "gh_token")},
-		{"E03 the host's own is no credential from elsewhere", envSpec{Template: vars{"X_TOKEN": "t"}, Own: []string{"X_TOKEN=own"}, Credential: CredentialPairing},
+		{"E03 the host's own is no credential from elsewhere", envSpec{Template: vars{"X_TOKEN": "t"}, Own: []string{"X_TOKEN=own"}, Credential: wire.CredentialPairing},
 			[]string{"X_TOKEN=own"}, gone("pairing", "X_TOKEN")},
-		{"T10 the host's number wins", envSpec{Template: vars{fd: "9"}, Request: vars{fd: "8"}, Own: []string{fd + "=5"}, Credential: CredentialToken}, []string{fd + "=5"}, nil},
+		{"T10 the host's number wins", envSpec{Template: vars{fd: "9"}, Request: vars{fd: "8"}, Own: []string{fd + "=5"}, Credential: wire.CredentialToken}, []string{fd + "=5"}, nil},
 		{"T10 a template's number passes", envSpec{Base: []string{fd + "=7"}, Template: vars{fd: "9"}}, []string{fd + "=9"}, nil},
 	} {
 		env, warnings, err := buildEnv(c.spec)
@@ -85,7 +86,7 @@ func TestE02Refusals(t *testing.T) {
 		{"NUL in the value", envSpec{Template: vars{"A": "hush\x00"}}, `environment variable "A": the value holds a NUL byte`},
 		{"NUL in the model key", envSpec{Template: vars{"A": "${MODEL_KEY}"}, ModelKey: credential.NewSecret([]byte("hush\x00"))}, `environment variable "A": the value holds a NUL byte`},
 		{"in a name that would be dropped", envSpec{Request: vars{"RELAY_\x00": "hush"}}, `environment variable "RELAY_\x00": the name holds '=' or a NUL byte`},
-		{"in a value that would be dropped", envSpec{Request: vars{"ANTHROPIC_API_KEY": "hush\x00"}, Credential: CredentialToken}, `environment variable "ANTHROPIC_API_KEY": the value holds a NUL byte`},
+		{"in a value that would be dropped", envSpec{Request: vars{"ANTHROPIC_API_KEY": "hush\x00"}, Credential: wire.CredentialToken}, `environment variable "ANTHROPIC_API_KEY": the value holds a NUL byte`},
 		{"in a value that is overruled", envSpec{Template: vars{"A": "hush\x00"}, Request: vars{"A": "x"}}, `environment variable "A": the value holds a NUL byte`},
 		{"of the host's own", envSpec{Own: []string{"A=hush\x00"}}, `environment variable "A": the value holds a NUL byte`},
 	} {
@@ -99,7 +100,7 @@ func TestE02Refusals(t *testing.T) {
 func TestBuildEnvChangesNoInput(t *testing.T) {
 	base, own := []string{"A=1", "GH_TOKEN=1"}, []string{"B=1"}
 	template := vars{"ANTHROPIC_API_KEY": "${MODEL_KEY}"}
-	buildEnv(envSpec{Base: base, Own: own, Template: template, Credential: CredentialPairing, ModelKey: credential.NewSecret([]byte("k"))})
+	buildEnv(envSpec{Base: base, Own: own, Template: template, Credential: wire.CredentialPairing, ModelKey: credential.NewSecret([]byte("k"))})
 	if base[0] != "A=1" || base[1] != "GH_TOKEN=1" || own[0] != "B=1" || template["ANTHROPIC_API_KEY"] != "${MODEL_KEY}" {
 		t.Error("an input changed")
 	}
@@ -116,7 +117,7 @@ func FuzzBuildEnv(f *testing.F) {
 		}
 		s := envSpec{Base: []string{base + "=" + value, "A=1"}, Template: vars{template: value}, Request: vars{request: value}, Passthrough: []string{passthrough},
 			ModelKey: credential.NewSecret([]byte(secret)), Own: []string{shim.EnvTokenFD + "=5", shim.EnvSessionID + "=s"},
-			Credential: []string{CredentialNone, CredentialToken, CredentialPairing}[kind%3]}
+			Credential: []string{wire.CredentialNone, wire.CredentialToken, wire.CredentialPairing}[kind%3]}
 		env, warnings, err := buildEnv(s)
 		if err != nil {
 			if env != nil || warnings != nil || strings.Contains(err.Error(), secret) || strings.ContainsAny(err.Error(), "\x00\n") {
@@ -139,7 +140,7 @@ func FuzzBuildEnv(f *testing.F) {
 			}
 			anthropic := slices.Contains(shim.AnthropicCredentials, name)
 			usual := strings.HasSuffix(name, "_TOKEN") || strings.HasSuffix(name, "_API_KEY") || strings.HasPrefix(name, "AWS_") || strings.HasSuffix(name, "_PASSWORD")
-			if s.Credential != CredentialNone && anthropic || s.Credential == CredentialPairing && usual && name != passthrough {
+			if s.Credential != wire.CredentialNone && anthropic || s.Credential == wire.CredentialPairing && usual && name != passthrough {
 				t.Errorf("%q survived beside a %s", name, s.Credential)
 			}
 		}
@@ -150,4 +151,11 @@ func FuzzBuildEnv(f *testing.F) {
 			t.Errorf("warnings %q", warnings)
 		}
 	})
+}
+
+func errorText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
 }

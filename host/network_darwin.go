@@ -6,8 +6,9 @@ import (
 	"os"
 )
 
-// hasOwnNetwork: the profile closes the network but for the proxy's loopback port instead.
-const hasOwnNetwork = false
+// OwnNetworks says whether a session can have a network of its own. Here the profile closes the network instead, but for
+// the port of the proxy.
+const OwnNetworks = false
 
 func listenerSocket() (ours, child *os.File, err error) {
 	return nil, nil, errors.New("macOS has no network namespaces")

@@ -9,8 +9,11 @@ import (
 	"time"
 )
 
-// hasOwnNetwork: a session's network can be a namespace of its own.
-const hasOwnNetwork = true
+// listenerWithin is how long the second stage may take to make it.
+const listenerWithin = 10 * time.Second
+
+// OwnNetworks says whether a session can have a network of its own: here a namespace.
+const OwnNetworks = true
 
 // listenerSocket is the pair of sockets through which a session's listener comes out of its network.
 func listenerSocket() (ours, child *os.File, err error) {
@@ -32,7 +35,7 @@ func receiveListener(socket *os.File) (net.Listener, error) {
 	if !ok {
 		return nil, errors.New("listener: not a Unix socket")
 	}
-	unixConn.SetReadDeadline(time.Now().Add(startWithin))
+	unixConn.SetReadDeadline(time.Now().Add(listenerWithin))
 	one, control := make([]byte, 1), make([]byte, syscall.CmsgSpace(4))
 	_, n, _, _, err := unixConn.ReadMsgUnix(one, control)
 	if err != nil {

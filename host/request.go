@@ -1,30 +1,22 @@
 package host
 
 import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"hostshim/host/credential"
+	"hostshim/host/wire"
+	"hostshim/shim"
 )
 
-// Kinds of a launch.
-const (
-	KindRun    = "run"    // host run: in the foreground, on the caller's own terminal or pipes
-	KindPty    = "pty"    // on a terminal of its own
-	KindClaude = "claude" // Claude Code on pipes, JSON lines both ways
-	KindPi     = "pi"     // another agent on pipes
-	KindCodex  = "codex"  // another agent on pipes
-	KindChat   = "chat"   // no process: refused here
-)
-
-// What a launch hands its target, and what a caller may ask for.
-const (
-	CredentialAuto    = "auto"
-	CredentialNone    = "none"
-	CredentialToken   = "token"
-	CredentialPairing = "pairing"
-)
-
-// Request is a launch as its caller wants it.
+// Request is a launch as its caller wants it. Planning does not change it.
 type Request struct {
 	SessionID   string
 	Kind        string
@@ -44,28 +36,91 @@ type Request struct {
 	Identity    credential.Secret // empty: none
 	ModelKey    credential.Secret // replaces ${MODEL_KEY} in env values
 	Token       credential.Secret // brought by the caller; empty: the host reads its file
-	Credential  string            // CredentialAuto or "": what the template says
+	Credential  string            // wire.CredentialAuto or "": what the template says
 }
 
-// Refusal is a launch that did not happen. Code is the wire's word for it (H04).
-type Refusal struct{ Code, Message string }
+// Wipe forgets the secrets that a request brought.
+func (r *Request) Wipe() {
+	r.Identity.Wipe()
+	r.ModelKey.Wipe()
+	r.Token.Wipe()
+}
 
-func (r *Refusal) Error() string { return r.Code + ": " + r.Message }
+// NewSessionID makes a session id that nobody has used.
+func NewSessionID(prefix string) string {
+	var b [8]byte
+	rand.Read(b[:])
+	return prefix + "-" + hex.EncodeToString(b[:])
+}
 
-// Codes of a refusal.
-const (
-	InvalidSpec        = "invalid_spec"
-	SandboxUnavailable = "sandbox_unavailable"
-	SessionExists      = "session_exists"
-	IdentityRefused    = "identity_refused"
-	SpawnFailed        = "spawn_failed"
-	Stopping           = "stopping" // the host takes no new session
-)
+func invalid(format string, args ...any) error {
+	return &wire.Error{Code: wire.InvalidSpec, Message: fmt.Sprintf(format, args...)}
+}
 
-// outcome is the audit's word for a refusal: what could not be done is an error, what was not to be is denied.
-func (r *Refusal) outcome() string {
-	if r.Code == SpawnFailed {
-		return "error"
+func unavailable(err error) error {
+	return &wire.Error{Code: wire.SandboxUnavailable, Message: err.Error()}
+}
+
+// needsClaude refuses a token that was asked for, or brought, where none can be given (H05).
+const needsClaude = "claude token requires a sandboxed local claude launch"
+
+// check holds what a request must be, whoever made it (H05).
+func (r *Request) check() error {
+	if err := r.checkToken(); err != nil {
+		return err
 	}
-	return "denied"
+	switch r.Kind {
+	case wire.KindRun, wire.KindPty, wire.KindClaude, wire.KindPi, wire.KindCodex:
+	case wire.KindChat:
+		return invalid("kind %q has no process here", r.Kind)
+	default:
+		return invalid("unknown kind %.64q", r.Kind)
+	}
+	if !shim.ValidSessionID(r.SessionID) {
+		return invalid("session_id %.140q: want a letter or digit, then letters, digits, '.', '_' or '-', 128 at most", r.SessionID)
+	}
+	if r.Remote {
+		return invalid("host: this host starts programs on its own machine only")
+	}
+	if !filepath.IsAbs(r.Directory) {
+		return invalid("directory %.4096q is not an absolute path", r.Directory)
+	}
+	if info, err := os.Stat(r.Directory); err != nil {
+		return invalid("directory %q: %s", r.Directory, Reason(err))
+	} else if !info.IsDir() {
+		return invalid("directory %q: not a directory", r.Directory)
+	}
+	for _, arg := range slices.Concat(r.Argv, r.ExtraArgs) {
+		if strings.ContainsRune(arg, 0) {
+			return invalid("an argument holds a NUL byte")
+		}
+	}
+	if !r.Identity.Empty() && lookup(os.Environ(), shim.EnvBridgeSocket) == "" {
+		return invalid("identity without %s in the host's environment", shim.EnvBridgeSocket)
+	}
+	return nil
+}
+
+// checkToken judges a token that the request brought.
+func (r *Request) checkToken() error {
+	if r.Token.Empty() {
+		return nil
+	}
+	other := r.Kind == wire.KindPi || r.Kind == wire.KindCodex || r.Kind == wire.KindChat
+	if !r.Sandbox || r.Remote || other {
+		return invalid("%s", needsClaude)
+	}
+	if err := credential.Check(r.Token.Reveal()); err != nil {
+		return invalid("claude_token: %v", err)
+	}
+	return nil
+}
+
+// Reason is an error in the system's own words, without the path and the call.
+func Reason(err error) string {
+	var path *os.PathError
+	if errors.As(err, &path) {
+		return path.Err.Error()
+	}
+	return err.Error()
 }

@@ -5,13 +5,12 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"hostshim/host/state"
 	"os"
 	"strconv"
 	"strings"
 	"text/tabwriter"
 	"unicode"
-
-	"hostshim/host"
 )
 
 func audit(args []string) int {
@@ -20,11 +19,11 @@ func audit(args []string) int {
 	if code, ok := f.parse(args, 0); !ok {
 		return code
 	}
-	h, err := f.open("")
+	places, err := f.places("")
 	if err != nil {
 		return fail(err)
 	}
-	file, err := os.Open(h.Places.AuditFile())
+	file, err := os.Open(places.AuditFile())
 	if errors.Is(err, os.ErrNotExist) {
 		return 0
 	} else if err != nil {
@@ -33,7 +32,7 @@ func audit(args []string) int {
 	defer file.Close()
 	if *asJSON {
 		w := bufio.NewWriter(os.Stdout)
-		bad := host.ReadRows(file, func(line []byte, _ host.Row) error {
+		bad := state.ReadRows(file, func(line []byte, _ state.Row) error {
 			_, err := fmt.Fprintf(w, "%s\n", line)
 			return err
 		})
@@ -44,7 +43,7 @@ func audit(args []string) int {
 	}
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "TIME\tEVENT\tOUTCOME\tSESSION\tKIND\tTEMPLATE\tCREDENTIAL\tDIRECTORY\tERROR")
-	bad := host.ReadRows(file, func(_ []byte, r host.Row) error {
+	bad := state.ReadRows(file, func(_ []byte, r state.Row) error {
 		_, err := fmt.Fprintf(w, "%.19s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", plain(r.Time), plain(r.Event), plain(r.Outcome),
 			plain(r.SessionID), plain(r.Kind), plain(r.TemplateID), plain(credentialCell(r.Credential, r.PairingID)), plain(r.Directory), plain(r.Error))
 		return err

@@ -4,8 +4,9 @@ import (
 	"errors"
 	"strconv"
 
-	"hostshim/host"
+	"hostshim/host/client"
 	"hostshim/host/credential"
+	"hostshim/host/wire"
 )
 
 // bearerFlag adds --bearer-fd, for both ends of the socket.
@@ -25,25 +26,25 @@ func (f *flags) bearer() (credential.Secret, error) {
 	if f.bearerFD < 0 {
 		return credential.Secret{}, nil
 	}
-	return host.ReadBearer(f.bearerFD)
+	return credential.ReadBearer(f.bearerFD)
 }
 
 // client finds the running host of the state folder.
-func (f *flags) client() (*host.Client, error) {
+func (f *flags) client() (*client.Client, error) {
 	bearer, err := f.bearer()
 	if err != nil {
 		return nil, err
 	}
-	h, err := f.open("")
+	places, err := f.places("")
 	if err != nil {
 		return nil, err
 	}
-	return host.NewClient(h.Places, bearer)
+	return client.New(places, bearer)
 }
 
 // connect is the start of a command that talks to the running host: its flags, its arguments, its client. It is
 // done when ok is false.
-func (f *flags) connect(args []string, positional int) (c *host.Client, code int, ok bool) {
+func (f *flags) connect(args []string, positional int) (c *client.Client, code int, ok bool) {
 	f.bearerFlag()
 	if code, ok := f.parse(args, positional); !ok {
 		return nil, code, false
@@ -73,7 +74,7 @@ func stop(args []string) int {
 }
 
 // exitStatus is how a command ends that saw a session to its end.
-func exitStatus(v host.SessionView) int {
+func exitStatus(v wire.Session) int {
 	if v.ExitStatus == nil {
 		return 0
 	}

@@ -17,14 +17,14 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"hostshim/host"
+	"hostshim/host/doctor"
 	"hostshim/shim"
 )
 
 // insideCommand is not for people: host doctor runs it as the sandboxed target.
 const insideCommand = "doctor-inside"
 
-func doctor(args []string) int {
+func runDoctor(args []string) int {
 	f := newFlags("doctor")
 	var shimPath string
 	f.StringVar(&shimPath, "shim", "", "`PATH` the shim (default: the one beside this program)")
@@ -32,7 +32,7 @@ func doctor(args []string) int {
 	if code, ok := f.parse(args, 0); !ok {
 		return code
 	}
-	h, err := f.open(shimPath)
+	places, err := f.places(shimPath)
 	if err != nil {
 		return fail(err)
 	}
@@ -40,13 +40,13 @@ func doctor(args []string) int {
 	if err != nil {
 		return fail(err)
 	}
-	checks, err := h.Doctor([]string{self, insideCommand})
+	checks, err := doctor.Run(doctor.Config{Places: places, Path: os.Getenv("PATH"), Host: self, Inside: []string{self, insideCommand}})
 	if err != nil {
 		return fail(err)
 	}
 	status := 0
 	for _, c := range checks {
-		if c.Result == host.CheckFail {
+		if c.Result == doctor.CheckFail {
 			status = 1
 		}
 		if !*asJSON {
@@ -57,19 +57,19 @@ func doctor(args []string) int {
 		}
 	}
 	if *asJSON {
-		printJSON(map[string][]host.Check{"checks": checks})
+		printJSON(map[string][]doctor.Check{"checks": checks})
 	}
 	return status
 }
 
-// doctorInside says what a target finds: see host.Inside.
+// doctorInside says what a target finds: see doctor.Inside.
 func doctorInside(args []string) int {
 	if len(args) == 2 && args[0] == "model" {
 		return doctorInsideModel(args[1])
 	} else if len(args) != 1 {
 		return shim.ExitUsage
 	}
-	found := host.Inside{Variable: os.Getenv(shim.EnvTokenFD), Table: descriptors(), Kind: "other"}
+	found := doctor.Inside{Variable: os.Getenv(shim.EnvTokenFD), Table: descriptors(), Kind: "other"}
 	var st unix.Stat_t
 	if unix.Fstat(shim.TokenFD, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFIFO {
 		found.Kind = "pipe"
@@ -122,14 +122,14 @@ func words(err error) string {
 	return err.Error()
 }
 
-// doctorInsideModel says what a brokered target finds: see host.InsideModel. Past is an address that only an open
+// doctorInsideModel says what a brokered target finds: see doctor.InsideModel. Past is an address that only an open
 // network reaches.
 func doctorInsideModel(past string) int {
 	pairing, err := os.ReadFile("/dev/fd/" + strconv.Itoa(shim.TokenFD))
 	if err != nil {
 		return 1
 	}
-	found := host.InsideModel{Sum: fmt.Sprintf("%x", sha256.Sum256(pairing))}
+	found := doctor.InsideModel{Sum: fmt.Sprintf("%x", sha256.Sum256(pairing))}
 	found.Answer = askModel(os.Getenv("ANTHROPIC_BASE_URL")+"/v1/messages", string(pairing))
 	if found.Other = "it answers"; !answers(past) {
 		found.Other = "refused"

@@ -13,6 +13,9 @@ import (
 	"unicode"
 
 	"hostshim/host"
+	"hostshim/host/client"
+	"hostshim/host/state"
+	"hostshim/host/wire"
 	"hostshim/shim"
 )
 
@@ -39,7 +42,7 @@ func commands() []command {
 		{"session", "create|list|revoke", "make, list and revoke pairings for the model proxy", session},
 		{"status", "[--json]", "show the settings in force and what would stop a launch", status},
 		{"audit", "[--json]", "print what was launched, refused and ended", audit},
-		{"doctor", "[--json]", "try the whole way with a throw-away token", doctor},
+		{"doctor", "[--json]", "try the whole way with a throw-away token", runDoctor},
 		{"version", "", "print the version", version},
 	}
 }
@@ -153,13 +156,9 @@ func (f *flags) help() string {
 	return b.String()
 }
 
-// open finds the places and makes the host.
-func (f *flags) open(shimPath string) (*host.Host, error) {
-	places, err := host.FindPlaces(f.settings, f.state, shimPath)
-	if err != nil {
-		return nil, err
-	}
-	return host.New(places, os.Environ(), warn), nil
+// places are the files and folders to work with. An empty shimPath is the shim beside this program.
+func (f *flags) places(shimPath string) (state.Places, error) {
+	return state.Find(f.settings, f.state, shimPath)
 }
 
 func warn(text string) { say("warning", text) }
@@ -187,11 +186,11 @@ func oneLine(text string) string {
 // fail prints err and is the exit status for it: 78 for a refusal, 1 for anything else.
 func fail(err error) int {
 	say("error", err.Error())
-	var noHost *host.NoHost
+	var noHost *client.NoHost
 	if errors.As(err, &noHost) {
 		hint("start one: host serve")
 	}
-	var refusal *host.Refusal
+	var refusal *wire.Error
 	if errors.As(err, &refusal) {
 		return shim.ExitRefused
 	}
@@ -202,6 +201,6 @@ func version(args []string) int {
 	if code, ok := newFlags("version").parse(args, 0); !ok {
 		return code
 	}
-	fmt.Println("host " + host.Version)
+	fmt.Println("host " + shim.Version)
 	return 0
 }

@@ -3,10 +3,9 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"hostshim/host/wire"
 	"os"
 	"text/tabwriter"
-
-	"hostshim/host"
 )
 
 func ps(args []string) int {
@@ -21,12 +20,12 @@ func ps(args []string) int {
 		return fail(err)
 	}
 	if *asJSON {
-		return printJSON(map[string][]host.SessionView{"sessions": sessions})
+		return printJSON(map[string][]wire.Session{"sessions": sessions})
 	}
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "SESSION\tKIND\tTEMPLATE\tSTATE\tCREDENTIAL\tSHIM\tDIRECTORY\tNAME")
 	for _, s := range sessions {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%q\t%q\n", s.SessionID, s.Kind, cmp.Or(s.TemplateID, "-"), state(s),
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%q\t%q\n", s.SessionID, s.Kind, cmp.Or(s.TemplateID, "-"), sessionState(s),
 			credentialCell(s.Credential, s.PairingID), s.RootPID, s.Directory, s.Name)
 	}
 	if err := w.Flush(); err != nil {
@@ -43,10 +42,10 @@ func credentialCell(credential, pairingID string) string {
 	return cmp.Or(credential, "-")
 }
 
-// state is a session's state, and how it ended.
-func state(s host.SessionView) string {
+// sessionState is a session's state, and how it ended.
+func sessionState(s wire.Session) string {
 	switch {
-	case s.State != host.StateEnded:
+	case s.State != wire.StateEnded:
 		return s.State
 	case s.Signal != 0:
 		return fmt.Sprintf("%s (signal %d)", s.Reason, s.Signal)

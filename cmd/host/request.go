@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"hostshim/host"
+	"hostshim/host/wire"
 )
 
 // launchRequest reads the flags that say what to launch, of a command that does. It is done when ok is false.
@@ -15,7 +16,7 @@ func (f *flags) launchRequest(prefix string, args []string) (r *host.Request, co
 	var bare bool
 	f.StringVar(&r.TemplateID, "template", "claude-code", "`ID` template: what runs, and what it may reach (default claude-code)")
 	f.StringVar(&r.Directory, "dir", ".", "`DIR` where the target starts and works (default: here)")
-	f.StringVar(&r.Credential, "credential", host.CredentialAuto, "`KIND` on descriptor 5: auto (as the template says), token, pairing or none")
+	f.StringVar(&r.Credential, "credential", wire.CredentialAuto, "`KIND` on descriptor 5: auto (as the template says), token, pairing or none")
 	f.BoolVar(&bare, "no-sandbox", false, "run the target unconfined, without a credential")
 	var env []string
 	f.Func("env", "`NAME=VALUE` for the target's environment; may be given several times", func(v string) error {
@@ -30,8 +31,8 @@ func (f *flags) launchRequest(prefix string, args []string) (r *host.Request, co
 	if n := len(args) - len(r.Argv); len(r.Argv) > 0 && (n == 0 || args[n-1] != "--") {
 		return nil, usageError(fmt.Sprintf("unexpected argument %q", r.Argv[0]), "put -- before the target: "+usage), false
 	}
-	if kinds := []string{host.CredentialAuto, host.CredentialToken, host.CredentialPairing, host.CredentialNone}; !slices.Contains(kinds, r.Credential) {
-		return nil, usageError(fmt.Sprintf("--credential %q", r.Credential), "one of "+strings.Join(kinds, ", ")), false
+	if !slices.Contains(wire.Credentials, r.Credential) {
+		return nil, usageError(fmt.Sprintf("--credential %q", r.Credential), "one of "+strings.Join(wire.Credentials, ", ")), false
 	}
 	for _, v := range env {
 		name, value, ok := strings.Cut(v, "=")

@@ -5,6 +5,7 @@ import (
 	"os"
 	"syscall"
 
+	"hostshim/host"
 	"hostshim/shim"
 )
 
@@ -26,20 +27,20 @@ func run(args []string) int {
 	if !ok {
 		return code
 	}
-	h, err := f.open(shimPath)
+	places, err := f.places(shimPath)
 	if err != nil {
 		return fail(err)
 	}
-	end, err := h.Run(r)
+	end, err := host.New(host.Config{Places: places, Environ: os.Environ(), Warn: warn, Broker: host.NewBroker(places, warn)}).Run(r)
 	if err != nil {
 		return fail(err)
 	}
 	if end.Missing != "" {
 		hint(fmt.Sprintf("template %q runs %q: install that, or name a target: host run -- TARGET [ARG...]", r.TemplateID, end.Missing))
 	}
-	if (end.Signal == syscall.SIGINT || end.Signal == syscall.SIGQUIT) && shim.ByDefault(end.Signal) {
+	if (end.Shim == syscall.SIGINT || end.Shim == syscall.SIGQUIT) && shim.ByDefault(end.Shim) {
 		// The terminal's key ended the target: end by it too, so that a script around this ends as well (S18).
-		syscall.Kill(os.Getpid(), end.Signal)
+		syscall.Kill(os.Getpid(), end.Shim)
 	}
 	return end.Status
 }

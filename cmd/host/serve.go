@@ -1,12 +1,11 @@
 package main
 
 import (
+	"hostshim/host/server"
 	"log/slog"
 	"os"
 	"os/signal"
 	"syscall"
-
-	"hostshim/host"
 )
 
 func serve(args []string) int {
@@ -30,20 +29,16 @@ func serve(args []string) int {
 	if debug {
 		level = slog.LevelDebug
 	}
-	log, flush := host.NewLog(os.Stderr, level)
+	log, flush := server.NewLog(os.Stderr, level)
 	bearer, err := f.bearer()
 	if err != nil {
 		return fail(err)
 	}
-	h, err := f.open(shimPath)
+	places, err := f.places(shimPath)
 	if err != nil {
 		return fail(err)
 	}
-	server, err := host.NewServer(h, log, bearer)
-	if err != nil {
-		return fail(err)
-	}
-	err = server.Serve(stop)
+	err = server.Serve(server.Config{Places: places, Environ: os.Environ(), Log: log, Bearer: bearer}, stop)
 	flush()
 	if err != nil {
 		return fail(err)

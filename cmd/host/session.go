@@ -3,13 +3,13 @@ package main
 import (
 	"errors"
 	"fmt"
+	"hostshim/host/client"
+	"hostshim/host/wire"
 	"os"
 	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
-
-	"hostshim/host"
 )
 
 const sessionMore = `
@@ -83,13 +83,13 @@ func pairingID(s string) bool { return len(s) == 16 && strings.Trim(s, "01234567
 // failPairing explains what a host that knows no pairings answers.
 func failPairing(err error) int {
 	code := fail(err)
-	if errors.Is(err, host.ErrNoPairings) {
+	if errors.Is(err, client.ErrNoPairings) {
 		hint("the running host is older than this program: start it anew")
 	}
 	return code
 }
 
-func createPairing(c *host.Client, clientID string, idle time.Duration, asJSON, asEnv bool) int {
+func createPairing(c *client.Client, clientID string, idle time.Duration, asJSON, asEnv bool) int {
 	p, err := c.CreatePairing(clientID, idle)
 	if err != nil {
 		return failPairing(err)
@@ -111,13 +111,13 @@ func createPairing(c *host.Client, clientID string, idle time.Duration, asJSON, 
 
 func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-func listPairings(c *host.Client, asJSON bool) int {
+func listPairings(c *client.Client, asJSON bool) int {
 	pairings, err := c.Pairings()
 	if err != nil {
 		return failPairing(err)
 	}
 	if asJSON {
-		return printJSON(map[string][]host.Pairing{"sessions": pairings})
+		return printJSON(map[string][]wire.Pairing{"sessions": pairings})
 	}
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "SESSION\tCLIENT\tIDLE TIMEOUT\tCREATED")

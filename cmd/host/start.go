@@ -2,9 +2,9 @@ package main
 
 import (
 	"fmt"
+	"hostshim/host/settings"
+	"hostshim/host/wire"
 	"os"
-
-	"hostshim/host"
 )
 
 const startMore = `
@@ -25,7 +25,7 @@ func start(args []string) int {
 	if !ok {
 		return code
 	}
-	h, err := f.open("")
+	places, err := f.places("")
 	if err != nil {
 		return fail(err)
 	}
@@ -34,19 +34,23 @@ func start(args []string) int {
 		return fail(err)
 	}
 	// A template of the person's own may say that it runs unconfined; a request says it itself.
-	settings, _, err := host.LoadSettings(h.Places.Settings, h.Places.Named)
+	set, _, err := settings.Load(places.Settings, places.Named)
 	if err != nil {
 		return fail(err)
 	}
-	if t, err := settings.Template(r.TemplateID); err == nil && !t.Sandboxed() {
+	if t, err := set.Template(r.TemplateID); err == nil && !t.Sandboxed() {
 		r.Sandbox = false
 	}
-	r.Kind, r.Name = host.KindPty, name
-	r.Cols, r.Rows = terminalSize(os.Stdin)
 	if term, given := os.Getenv("TERM"), r.Env["TERM"]; given == "" && term != "" {
 		r.Env["TERM"] = term // that of who looks at the session, not the host's
 	}
-	v, err := c.Launch(r)
+	request := wire.Launch{Version: 1, SessionID: r.SessionID, Kind: wire.KindPty, Directory: r.Directory, Name: name,
+		TemplateID: r.TemplateID, Argv: r.Argv, Env: r.Env, Credential: r.Credential}
+	request.Terminal.Cols, request.Terminal.Rows = terminalSize(os.Stdin)
+	if r.Sandbox {
+		request.Sandbox = &struct{}{}
+	}
+	v, err := c.Launch(request)
 	if err != nil {
 		return fail(err)
 	}

@@ -4,9 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hostshim/host/client"
+	"hostshim/host/doctor"
+	"hostshim/host/wire"
 	"os"
-
-	"hostshim/host"
 )
 
 func status(args []string) int {
@@ -16,11 +17,11 @@ func status(args []string) int {
 	if code, ok := f.parse(args, 0); !ok {
 		return code
 	}
-	h, err := f.open("")
+	places, err := f.places("")
 	if err != nil {
 		return fail(err)
 	}
-	s := h.Status()
+	s := doctor.Look(places)
 	if s.Host, err = f.runningHost(); err != nil {
 		s.Problems = append(s.Problems, err.Error())
 	}
@@ -36,6 +37,13 @@ func status(args []string) int {
 		show("Claude token file", s.Paths.ClaudeTokenFile)
 	}
 	show("Sandbox", s.Sandbox)
+	for _, d := range s.Denied {
+		name := "Denied"
+		if d.ReadOnly {
+			name = "Read-only"
+		}
+		show(name, fmt.Sprintf("%s (%s)", d.Path, d.Why))
+	}
 	if r := s.Host; r != nil {
 		show("Host", fmt.Sprintf("running since %s, process %d, %d sessions, on %s", r.Since, r.PID, r.Sessions, r.Socket))
 		if r.BaseURL != "" {
@@ -52,13 +60,13 @@ func status(args []string) int {
 }
 
 // runningHost is nil where none runs, which is no problem.
-func (f *flags) runningHost() (*host.HostStatus, error) {
+func (f *flags) runningHost() (*wire.Host, error) {
 	c, err := f.client()
 	if err != nil {
 		return nil, err
 	}
 	s, err := c.Status()
-	var none *host.NoHost
+	var none *client.NoHost
 	switch {
 	case errors.As(err, &none):
 		return nil, nil

@@ -1,0 +1,234 @@
+// Package client talks to the running host of a state folder.
+package client
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"hostshim/host/credential"
+	"hostshim/host/state"
+	"hostshim/host/wire"
+)
+
+// Client makes requests. It is safe for use by several goroutines.
+type Client struct {
+	socket string
+	bearer credential.Secret
+	http   *http.Client
+}
+
+// NoHost says that no host runs.
+type NoHost struct{ Socket string }
+
+func (e *NoHost) Error() string { return "no host runs on " + e.Socket }
+
+// New makes a client of the host at p, with the bearer that it wants; an empty one is none. It calls nobody yet.
+func New(p state.Places, bearer credential.Secret) (*Client, error) {
+	if err := p.CheckSocket(); err != nil {
+		return nil, err
+	}
+	c := &Client{socket: p.Socket(), bearer: bearer}
+	c.http = &http.Client{Transport: &http.Transport{
+		DisableCompression: true,
+		DialContext:        func(ctx context.Context, _, _ string) (net.Conn, error) { return c.dial(ctx) },
+	}}
+	return c, nil
+}
+
+func (c *Client) dial(ctx context.Context) (net.Conn, error) {
+	conn, err := (&net.Dialer{Timeout: 5 * time.Second}).DialContext(ctx, "unix", c.socket)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
+		return nil, &NoHost{c.socket}
+	}
+	return conn, err
+}
+
+func (c *Client) request(method, path string, body io.Reader) (*http.Request, error) {
+	r, err := http.NewRequest(method, "http://host"+path, body)
+	if err != nil {
+		return nil, err
+	}
+	if body != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	if !c.bearer.Empty() {
+		r.Header.Set("Authorization", "Bearer "+string(c.bearer.Reveal()))
+	}
+	return r, nil
+}
+
+// Do makes one request. An answer that is no success is an error in the host's own words.
+func (c *Client) Do(method, path string, body io.Reader) (*http.Response, error) {
+	res, err := c.send(method, path, body)
+	if err != nil || res.StatusCode < 300 {
+		return res, err
+	}
+	defer res.Body.Close()
+	return nil, wordsOf(res)
+}
+
+// send makes one request and takes whatever answer comes.
+func (c *Client) send(method, path string, body io.Reader) (*http.Response, error) {
+	r, err := c.request(method, path, body)
+	if err != nil {
+		return nil, err
+	}
+	res, err := c.http.Do(r)
+	var u *url.Error
+	if errors.As(err, &u) {
+		err = u.Err // without method and made-up URL
+	}
+	return res, err
+}
+
+// wordsOf is an answer's error.
+func wordsOf(res *http.Response) error {
+	text, _ := io.ReadAll(io.LimitReader(res.Body, 64<<10))
+	var e wire.Error
+	switch {
+	case json.Unmarshal(text, &e) == nil && e.Code != "":
+		return &e
+	case res.StatusCode == http.StatusForbidden:
+		return errors.New("the host refuses this process: it belongs to a session, or to another user")
+	case res.StatusCode == http.StatusUnauthorized:
+		return errors.New("the host wants a bearer: give it with --bearer-fd")
+	}
+	return fmt.Errorf("the host answered %s: %.200s", res.Status, bytes.TrimSpace(text))
+}
+
+// jsonBody is a request's body, nil for nil.
+func jsonBody(in any) (io.Reader, error) {
+	if in == nil {
+		return nil, nil
+	}
+	text, err := json.Marshal(in)
+	return bytes.NewReader(text), err
+}
+
+// call makes a request with a JSON body, if in is not nil, and reads a JSON answer into out, if out is not nil.
+func (c *Client) call(method, path string, in, out any) error {
+	body, err := jsonBody(in)
+	if err != nil {
+		return err
+	}
+	res, err := c.Do(method, path, body)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	if out == nil {
+		return nil
+	}
+	return json.NewDecoder(res.Body).Decode(out)
+}
+
+func sessionPath(id, rest string) string { return "/sessions/" + url.PathEscape(id) + rest }
+
+// Sessions lists sessions, oldest first.
+func (c *Client) Sessions() ([]wire.Session, error) {
+	var answer wire.Sessions
+	return answer.Sessions, c.callInto(&answer, "/sessions")
+}
+
+// Session is one session.
+func (c *Client) Session(id string) (v wire.Session, err error) {
+	return v, c.callInto(&v, sessionPath(id, ""))
+}
+
+// Status is the running host.
+func (c *Client) Status() (v wire.Host, err error) { return v, c.callInto(&v, "/status") }
+
+func (c *Client) callInto(out any, path string) error { return c.call(http.MethodGet, path, nil, out) }
+
+// Launch asks for a session.
+func (c *Client) Launch(r wire.Launch) (wire.Session, error) {
+	var answer wire.Launched
+	err := c.call(http.MethodPost, "/launch", r, &answer)
+	return answer.Body, err
+}
+
+// Terminate ends a session.
+func (c *Client) Terminate(id, reason string) error {
+	return c.call(http.MethodPost, "/terminate", wire.Terminate{SessionID: id, Reason: reason}, nil)
+}
+
+// Resize sets the size of a session's terminal.
+func (c *Client) Resize(id string, cols, rows int) error {
+	return c.call(http.MethodPost, sessionPath(id, "/resize"), wire.Size{Cols: cols, Rows: rows}, nil)
+}
+
+// Log is a session's output so far, or with follow until it ends.
+func (c *Client) Log(id string, follow bool) (io.ReadCloser, error) {
+	path := sessionPath(id, "/log")
+	if follow {
+		path += "?follow=1"
+	}
+	res, err := c.Do(http.MethodGet, path, nil)
+	if err != nil {
+		return nil, err
+	}
+	return res.Body, nil
+}
+
+// Attached is a raw connection to a session: reading is its output, writing its input.
+type Attached struct {
+	net.Conn
+	from *bufio.Reader
+	seen atomic.Int64
+}
+
+func (a *Attached) Read(p []byte) (int, error) {
+	n, err := a.from.Read(p)
+	a.seen.Add(int64(n))
+	return n, err
+}
+
+// Missing says how many of the last bytes of a session that has ended were not sent: the host drops a client that takes
+// less than 100 KiB a second.
+func (a *Attached) Missing(ended wire.Session) int64 { return ended.OutputBytes - a.seen.Load() }
+
+// Attach connects to a session.
+func (c *Client) Attach(id string) (*Attached, error) {
+	conn, err := c.dial(context.Background())
+	if err != nil {
+		return nil, err
+	}
+	r, err := c.request(http.MethodGet, sessionPath(id, "/attach"), nil)
+	if err == nil {
+		r.Header.Set("Connection", "Upgrade")
+		r.Header.Set("Upgrade", wire.AttachProtocol)
+		err = r.Write(conn)
+	}
+	a := &Attached{Conn: conn, from: bufio.NewReader(conn)}
+	var res *http.Response
+	if err == nil {
+		res, err = http.ReadResponse(a.from, r)
+	}
+	if err == nil && res.StatusCode != http.StatusSwitchingProtocols {
+		err = wordsOf(res)
+	}
+	if err != nil {
+		conn.Close()
+		return nil, err
+	}
+	before, err := strconv.ParseInt(res.Header.Get(wire.OffsetHeader), 10, 64)
+	if err != nil {
+		before = math.MaxInt64 / 2 // not said: then nothing is known to be missing
+	}
+	a.seen.Store(before)
+	return a, nil
+}

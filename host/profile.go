@@ -1,0 +1,134 @@
+package host
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"hostshim/host/sandbox"
+	"hostshim/host/settings"
+	"hostshim/host/state"
+	"hostshim/host/wire"
+	"hostshim/shim"
+)
+
+// planSandbox refuses a launch whose sandbox cannot be had here, and names the folders that the session gets.
+func (h *Host) planSandbox(p *Plan, t settings.Template) error {
+	if !p.Sandboxed {
+		return nil
+	}
+	if err := shim.SandboxSupported(); err != nil {
+		return unavailable(err)
+	}
+	if p.request.ProfilePath != "" {
+		return nil
+	}
+	p.temp = state.TempFolder()
+	if t.Agent == nil {
+		return nil
+	}
+	if p.config = h.config.Places.AgentFolder(t.Agent.Folder); p.config == "" {
+		return unavailable(errors.New("no home folder for " + t.Agent.Name + "'s configuration: set HOME or XDG_DATA_HOME"))
+	}
+	return nil
+}
+
+// planEnv decides the child's environment (E01, E02, E03).
+func (h *Host) planEnv(p *Plan, t settings.Template) error {
+	own := []string{shim.EnvSessionID + "=" + p.request.SessionID}
+	if socket := lookup(h.config.Environ, shim.EnvBridgeSocket); socket != "" {
+		own = append(own, shim.EnvBridgeSocket+"="+socket)
+	}
+	if p.temp != "" {
+		// zsh writes its here-documents to /tmp unless it is told another place.
+		own = append(own, "TMPDIR="+p.temp, "CLAUDE_CODE_TMPDIR="+p.temp, "TMPPREFIX="+p.temp+"/zsh")
+		own = append(own, systemTempEnv(p.temp)...)
+	}
+	fromTemplate := t.Env
+	if p.config != "" {
+		own = append(own, t.Agent.ConfigVar+"="+p.config)
+		fromTemplate = agentEnv(t.Agent, p.config, os.Geteuid() == 0, p.network == shim.NetworkModel)
+	}
+	if p.Credential != wire.CredentialNone {
+		own = append(own, shim.EnvTokenFD+"="+strconv.Itoa(shim.TokenFD))
+	}
+	env, warnings, err := buildEnv(envSpec{
+		Base: h.config.Environ, Template: fromTemplate, Request: p.request.Env, Passthrough: t.EnvPassthrough,
+		ModelKey: p.request.ModelKey, Own: own, Credential: p.Credential,
+	})
+	h.warnAll(warnings)
+	if err != nil {
+		return invalid("%v", err)
+	}
+	p.env = env
+	return nil
+}
+
+// planProfile makes the profile's text. It stays in memory until the launch.
+func (h *Host) planProfile(p *Plan, t settings.Template, private []string) error {
+	if !p.Sandboxed || p.request.ProfilePath != "" {
+		return nil
+	}
+	home, _ := os.UserHomeDir()
+	private = append(private, h.config.Places.State, h.config.Places.Settings)
+	port := shim.ModelPort
+	if p.network == shim.NetworkModel && !OwnNetworks {
+		var err error
+		if _, port, err = h.config.Broker.listening(); err != nil {
+			return unavailable(err)
+		}
+	}
+	readWrite := t.ReadWrite
+	if p.config != "" {
+		readWrite = append([]string{p.config}, readWrite...)
+	}
+	path := lookup(p.env, "PATH")
+	profile, err := sandbox.Build(sandbox.Spec{
+		GOOS: runtime.GOOS, Home: home, ConfigHome: os.Getenv("XDG_CONFIG_HOME"), WorkDir: p.request.Directory, TempDir: p.temp, UserTempDir: state.UserTemp(),
+		Program: FindProgram(p.argv[0], path, p.request.Directory), Path: path,
+		Read: t.Read, ReadIfThere: t.ReadIfThere, ReadWrite: readWrite, Deny: t.Deny, Private: private,
+		Network: p.network, ModelPort: port, Terminals: p.terminals, ListAbove: t.Agent != nil && t.Agent.ListsAbove,
+	})
+	if err != nil {
+		return unavailable(err)
+	}
+	h.warnAll(profile.Warnings)
+	p.profile = &profile
+	return nil
+}
+
+// ownNetwork says whether the session gets a network namespace, with a listener made inside (X09).
+func (p *Plan) ownNetwork() bool {
+	return OwnNetworks && p.network == shim.NetworkModel && p.Sandboxed
+}
+
+// profilePath is where the session's profile lies; "" unsandboxed.
+func (h *Host) profilePath(p *Plan) string {
+	if p.profile == nil {
+		return p.request.ProfilePath
+	}
+	return filepath.Join(h.config.Places.Profiles(), p.request.SessionID+p.profile.Ext)
+}
+
+// FindProgram is where the shim will find name, "" if nowhere: the shim then says so, with its exit status.
+func FindProgram(name, path, dir string) string {
+	if strings.Contains(name, "/") {
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(dir, name)
+		}
+		return name
+	}
+	for _, folder := range filepath.SplitList(path) {
+		file := filepath.Join(folder, name)
+		if !filepath.IsAbs(file) {
+			file = filepath.Join(dir, file)
+		}
+		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0 {
+			return file
+		}
+	}
+	return ""
+}

@@ -1,0 +1,175 @@
+package host
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"hostshim/host/credential"
+	"hostshim/host/state"
+	"hostshim/host/wire"
+	"hostshim/shim"
+)
+
+// Running is a launch that has a shim. Its owner calls AwaitStart, then Wait, then Close; Signal and Kill at any time
+// between. Each launch so leaves one launch row, and one end row where its target started.
+type Running struct {
+	Plan      *Plan
+	ShimPID   int
+	PairingID string // "": no pairing was made
+
+	host     *Host
+	record   *state.Record
+	shim     *child
+	events   chan shimEvent // closed when the shim is gone
+	last     shimEvent      // the last one that AwaitStart saw
+	target   atomic.Int64   // leader of the target's process group; 0: it has not started
+	token    credential.Secret
+	env      []string
+	undo     []func() // what the launch made beside the record, undone last first
+	listener *os.File // where the listener of the session's own network comes out (X09); nil: none is to come
+}
+
+// End is how a launch ended.
+type End struct {
+	Status int            // the shim's exit status, or 128 + the signal that ended the shim
+	Signal syscall.Signal // the signal that ended the target, or the shim; 0: none
+	Shim   syscall.Signal // the signal that ended the shim; 0: none
+}
+
+// AwaitStart waits until the target runs, writes the launch's audit row and returns the target's process number. A limit
+// of 0 is none. An error says that the target does not run, or not in time: the caller ends the shim, waits for it, and
+// learns the reason from NotStarted.
+func (r *Running) AwaitStart(limit time.Duration) (pid int, err error) {
+	var deadline <-chan time.Time
+	if limit > 0 {
+		timer := time.NewTimer(limit)
+		defer timer.Stop()
+		deadline = timer.C
+	}
+	for {
+		select {
+		case e, ok := <-r.events:
+			if !ok {
+				return 0, errors.New("the shim ended before its target had started")
+			}
+			switch r.last = e; e.Event {
+			case shim.EventStarted:
+				r.target.Store(int64(e.Pid))
+				r.record.Runs(r.ShimPID, e.Pid, r.PairingID)
+				if err := r.serveOwnNetwork(); err != nil {
+					return 0, err
+				}
+				r.host.audit(r.row(state.EventLaunch))
+				return e.Pid, nil
+			case shim.EventSpawnFailed, shim.EventBadSecret, shim.EventHelloRefused:
+				return 0, errors.New(e.Event)
+			}
+		case <-deadline:
+			return 0, fmt.Errorf("the target had not started within %v", limit)
+		}
+	}
+}
+
+// NotStarted is why the target did not start, after Wait, and writes that into the launch's audit row. Said is what the
+// shim printed about it, where the caller can tell.
+func (r *Running) NotStarted(cause error, end End, said string) *wire.Error {
+	err := notStarted(r.last, cause, end, r.Plan.argv[0], r.Plan.Sandboxed, said)
+	r.host.auditRefused(r.Plan, r.PairingID, err)
+	return err
+}
+
+// notStarted words the failure: by the last event, the shim's exit status and its own message. A sandboxed launch that
+// exits 70 could not apply the sandbox (X03).
+func notStarted(last shimEvent, cause error, end End, program string, sandboxed bool, said string) *wire.Error {
+	switch {
+	case last.Event == shim.EventBadSecret || last.Event == shim.EventHelloRefused:
+		return &wire.Error{Code: wire.IdentityRefused, Message: last.Event}
+	case end.Status == shim.ExitUsage && sandboxed:
+		return &wire.Error{Code: wire.SandboxUnavailable, Message: cmp.Or(said, "the shim could not apply the sandbox")}
+	case said != "":
+		return &wire.Error{Code: wire.SpawnFailed, Message: said}
+	case last.Event == shim.EventSpawnFailed:
+		return &wire.Error{Code: wire.SpawnFailed, Message: fmt.Sprintf("%q: %v", program, syscall.Errno(last.Errno))}
+	}
+	return &wire.Error{Code: wire.SpawnFailed, Message: cause.Error()}
+}
+
+// Signal sends a signal to the shim, which passes most on to its target (S15).
+func (r *Running) Signal(sig syscall.Signal) { r.shim.signal(sig) }
+
+// Kill ends the target's process group and the shim. The shim is stopped first, so that it cannot reap the target: until
+// then the target's number, and its group's, are nobody else's.
+func (r *Running) Kill() {
+	r.shim.signal(syscall.SIGSTOP)
+	if target := int(r.target.Load()); target > 0 {
+		if p, err := state.ProcessOf(target); err == nil && p.Parent == r.ShimPID {
+			syscall.Kill(-target, syscall.SIGKILL)
+		}
+	}
+	r.shim.signal(syscall.SIGKILL)
+}
+
+// Wait waits for the shim's end.
+func (r *Running) Wait() (end End) {
+	// The status pipe ends with the shim. Waiting for a pipe costs no thread; waiting for a process does.
+	for e := range r.events {
+		if e.Event == shim.EventExit {
+			end.Signal = syscall.Signal(e.Signal)
+		}
+	}
+	ws, ok := r.shim.wait()
+	switch {
+	case !ok:
+		end.Status = shim.ExitUsage
+	case ws.Signaled():
+		end.Status = shim.ExitSignal + int(ws.Signal())
+		end.Signal, end.Shim = ws.Signal(), ws.Signal()
+	default:
+		end.Status = ws.ExitStatus()
+	}
+	return end
+}
+
+// AuditEnd writes the row of the end of a launch whose target had started.
+func (r *Running) AuditEnd() { r.host.audit(r.row(state.EventEnd)) }
+
+func (r *Running) row(event string) state.Row {
+	row := r.Plan.row(event)
+	row.PairingID = r.PairingID
+	return row
+}
+
+// Secrets are what the launch handed over, to be found in a target's words.
+func (r *Running) Secrets() []credential.Secret {
+	return []credential.Secret{r.token, r.Plan.request.Identity, r.Plan.request.ModelKey}
+}
+
+// Wipe forgets the secrets of the launch and of its request.
+func (r *Running) Wipe() {
+	r.token.Wipe()
+	r.Plan.request.Wipe()
+}
+
+// ReleaseButRecord takes back what the launch made, and leaves the record: while it is there the next host finds a
+// session that this host had no time to finish.
+func (r *Running) ReleaseButRecord() {
+	for len(r.undo) > 0 {
+		last := len(r.undo) - 1
+		r.undo[last]()
+		r.undo = r.undo[:last]
+	}
+}
+
+// Close takes back everything that the launch made.
+func (r *Running) Close() {
+	r.ReleaseButRecord()
+	if r.record != nil {
+		r.record.Release()
+		r.record = nil
+	}
+}

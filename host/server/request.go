@@ -1,0 +1,175 @@
+package server
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"hostshim/host"
+	"hostshim/host/credential"
+	"hostshim/host/wire"
+)
+
+// Limits of the wire.
+const (
+	maxBody     = 8 << 20          // a launch request, or one piece of input (H04)
+	bodyWithin  = 30 * time.Second // for a body to arrive: a client that stalls holds up nobody else
+	restWithin  = time.Second      // for the rest of one that nobody reads, after its answer
+	maxSize     = 65535            // columns or rows of a terminal
+	defaultCols = 80
+	defaultRows = 24
+)
+
+var errBodyTooLarge = fmt.Errorf("the body is larger than %d bytes", maxBody)
+
+// object is a JSON object by its members' exact names; of two with one name the last counts. Package json by
+// itself would take a name in any letter case, and quote values in its errors.
+type object map[string]json.RawMessage
+
+func parseObject(data []byte, name string) (object, error) {
+	var o object
+	if err := json.Unmarshal(data, &o); err != nil || o == nil {
+		return nil, &wire.Error{Code: wire.InvalidSpec, Message: name + " is not a JSON object"}
+	}
+	return o, nil
+}
+
+// has says whether a member is there and not null.
+func (o object) has(name string) bool {
+	raw, ok := o[name]
+	return ok && !bytes.Equal(raw, []byte("null"))
+}
+
+// take reads a member into v, which stays as it is when there is none.
+func (o object) take(name string, v any) error {
+	if !o.has(name) {
+		return nil
+	}
+	if err := json.Unmarshal(o[name], v); err != nil {
+		return &wire.Error{Code: wire.InvalidSpec, Message: fmt.Sprintf("%s is of the wrong type, or out of range", name)}
+	}
+	return nil
+}
+
+func (o object) wipe() {
+	for _, raw := range o {
+		clear(raw)
+	}
+}
+
+// parseLaunch reads relay's launch request, version 1 (H04). Members that it does not know are ignored.
+func parseLaunch(body []byte) (*host.Request, error) {
+	r := &host.Request{Cols: defaultCols, Rows: defaultRows}
+	o, err := parseObject(body, "the request")
+	if err != nil {
+		return r, err
+	}
+	defer o.wipe()
+	version, idle := 0, int64(0)
+	for _, m := range []struct {
+		name string
+		to   any
+	}{
+		{"session_id", &r.SessionID}, {"kind", &r.Kind}, {"v", &version}, {"resume", &r.Resume}, {"directory", &r.Directory},
+		{"name", &r.Name}, {"template_id", &r.TemplateID}, {"argv", &r.Argv}, {"extra_args", &r.ExtraArgs}, {"env", &r.Env},
+		{"idle_timeout_sec", &idle}, {"model_key", &r.ModelKey}, {"claude_token", &r.Token}, {"credential", &r.Credential},
+	} {
+		if err := o.take(m.name, m.to); err != nil {
+			return r, err
+		}
+	}
+	r.Project = o.text("project")
+	r.Remote = o.has("host") && string(o["host"]) != `""`
+	for _, step := range []func(*host.Request) error{o.takeTerminal, o.takeSandbox, o.takeIdentity} {
+		if err := step(r); err != nil {
+			return r, err
+		}
+	}
+	switch {
+	case version != 1:
+		return r, &wire.Error{Code: wire.InvalidSpec, Message: fmt.Sprintf("v is %d, want 1", version)}
+	case r.SessionID == "":
+		return r, &wire.Error{Code: wire.InvalidSpec, Message: "session_id is missing"}
+	case r.Kind == "":
+		return r, &wire.Error{Code: wire.InvalidSpec, Message: "kind is missing"}
+	case r.Kind == wire.KindRun:
+		return r, &wire.Error{Code: wire.InvalidSpec, Message: fmt.Sprintf("unknown kind %q", r.Kind)}
+	case r.Directory == "":
+		return r, &wire.Error{Code: wire.InvalidSpec, Message: "directory is missing"}
+	case idle < 0 || idle > int64(maxDuration/time.Second):
+		return r, &wire.Error{Code: wire.InvalidSpec, Message: "idle_timeout_sec is of the wrong type, or out of range"}
+	case r.Credential != "" && !slices.Contains(wire.Credentials, r.Credential):
+		return r, &wire.Error{Code: wire.InvalidSpec, Message: "credential is none of auto, token, pairing, none"}
+	}
+	r.Idle = time.Duration(idle) * time.Second
+	return r, nil
+}
+
+const maxDuration = time.Duration(1<<63 - 1)
+
+// text is a member that is only shown again: a string, or whatever else as it stands.
+func (o object) text(name string) (text string) {
+	if raw := o[name]; o.has(name) && json.Unmarshal(raw, &text) != nil {
+		text = string(raw)
+	}
+	return text
+}
+
+func (o object) takeTerminal(r *host.Request) error {
+	if !o.has("pty") {
+		return nil
+	}
+	size, err := parseObject(o["pty"], "pty")
+	if err != nil {
+		return err
+	}
+	r.Cols, r.Rows, err = size.terminalSize()
+	return err
+}
+
+func (o object) terminalSize() (cols, rows int, err error) {
+	if err := errors.Join(o.take("cols", &cols), o.take("rows", &rows)); err != nil || cols < 1 || rows < 1 || cols > maxSize || rows > maxSize {
+		return 0, 0, &wire.Error{Code: wire.InvalidSpec, Message: fmt.Sprintf("cols and rows: want 1 to %d", maxSize)}
+	}
+	return cols, rows, nil
+}
+
+// takeSandbox: absent, unsandboxed; empty, the host's own profile; with a path, that profile.
+func (o object) takeSandbox(r *host.Request) error {
+	if r.Sandbox = o.has("sandbox"); !r.Sandbox {
+		return nil
+	}
+	sandbox, err := parseObject(o["sandbox"], "sandbox")
+	if err != nil || !sandbox.has("profile_path") {
+		return err
+	}
+	if err := sandbox.take("profile_path", &r.ProfilePath); err != nil {
+		return err
+	}
+	if !filepath.IsAbs(r.ProfilePath) {
+		return &wire.Error{Code: wire.InvalidSpec, Message: "sandbox.profile_path is not an absolute path"}
+	}
+	return nil
+}
+
+func (o object) takeIdentity(r *host.Request) error {
+	if !o.has("identity") {
+		return nil
+	}
+	identity, err := parseObject(o["identity"], "identity")
+	if err != nil {
+		return err
+	}
+	defer identity.wipe()
+	if err := identity.take("secret", &r.Identity); err != nil {
+		return err
+	}
+	if err := credential.Check(r.Identity.Reveal()); err != nil {
+		return &wire.Error{Code: wire.InvalidSpec, Message: "identity.secret: " + err.Error()}
+	}
+	return nil
+}

@@ -1,0 +1,136 @@
+package server
+
+import (
+	"encoding/json"
+	"errors"
+	"hostshim/host"
+	"hostshim/host/wire"
+	"hostshim/shim"
+	"net/http"
+	"os"
+	"time"
+)
+
+// routes is everything the socket serves; docs/routes.md says the same in words.
+func (s *server) routes(pairings http.Handler) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /launch", s.handleLaunch)
+	mux.HandleFunc("POST /terminate", s.handleTerminate)
+	mux.HandleFunc("GET /sessions", s.handleSessions)
+	mux.HandleFunc("GET /sessions/{id}", s.onSession(s.handleSession))
+	mux.HandleFunc("GET /sessions/{id}/log", s.onSession(s.handleLog))
+	mux.HandleFunc("GET /sessions/{id}/attach", s.onSession(s.handleAttach))
+	mux.HandleFunc("POST /sessions/{id}/input", s.onSession(s.handleInput))
+	mux.HandleFunc("POST /sessions/{id}/resize", s.onSession(s.handleResize))
+	mux.HandleFunc("GET /status", s.handleStatus)
+	mux.Handle("/v1/llm-proxy/", pairings)
+	return s.authenticate(mux)
+}
+
+// statusOf maps a code to its HTTP status, in this one place (H04).
+func statusOf(code string) int {
+	switch code {
+	case wire.InvalidSpec, wire.SandboxUnavailable:
+		return http.StatusBadRequest
+	case wire.SessionUnknown:
+		return http.StatusNotFound
+	case wire.SessionExists, wire.SessionEnded, wire.NotPossible:
+		return http.StatusConflict
+	case wire.TooLarge:
+		return http.StatusRequestEntityTooLarge
+	case wire.IdentityRefused:
+		return http.StatusBadGateway
+	case wire.Stopping:
+		return http.StatusServiceUnavailable
+	}
+	return http.StatusInternalServerError
+}
+
+// fail answers with an error.
+func fail(w http.ResponseWriter, err error) {
+	e := coded(err)
+	if e.Code == wire.TooLarge {
+		w.Header().Set("Connection", "close") // the rest of the body is not wanted
+	}
+	answer(w, statusOf(e.Code), e)
+}
+
+func answer(w http.ResponseWriter, status int, v any) {
+	body, err := json.Marshal(v)
+	if err != nil {
+		http.Error(w, "answer: "+err.Error(), http.StatusInternalServerError)
+		return
+	}
+	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeWithin))
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	w.Write(append(body, '\n'))
+}
+
+func (s *server) handleLaunch(w http.ResponseWriter, r *http.Request) {
+	body, err := readBody(w, r)
+	request := &host.Request{}
+	if err == nil {
+		request, err = parseLaunch(body)
+		clear(body)
+	}
+	if err != nil {
+		s.refuse(request, err)
+		fail(w, err)
+		return
+	}
+	session, err := s.accept(request)
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	view := session.view()
+	root := 0
+	if view.Kind == wire.KindPty {
+		root = view.RootPID
+	}
+	answer(w, http.StatusCreated, wire.Launched{SessionID: view.SessionID, RootPID: root, Body: view})
+}
+
+func (s *server) handleTerminate(w http.ResponseWriter, r *http.Request) {
+	var id, reason string
+	if err := takeMembers(w, r, func(o object) error {
+		return errors.Join(o.take("session_id", &id), o.take("reason", &reason))
+	}); err != nil {
+		fail(w, err)
+		return
+	}
+	if id == "" {
+		fail(w, &wire.Error{Code: wire.InvalidSpec, Message: "session_id is missing"})
+		return
+	}
+	if session := s.sessions.find(id); session != nil {
+		session.log.Info("terminate", "reason", reason[:min(len(reason), 200)])
+		session.terminate(wire.EndClosed)
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// takeMembers reads a small JSON body.
+func takeMembers(w http.ResponseWriter, r *http.Request, take func(object) error) error {
+	body, err := readBody(w, r)
+	if err != nil {
+		return err
+	}
+	o, err := parseObject(body, "the request")
+	if err != nil {
+		return err
+	}
+	return take(o)
+}
+
+func (s *server) handleSessions(w http.ResponseWriter, _ *http.Request) {
+	answer(w, http.StatusOK, wire.Sessions{Sessions: s.sessions.all()})
+}
+
+func (s *server) handleStatus(w http.ResponseWriter, _ *http.Request) {
+	live, ended := s.sessions.count()
+	answer(w, http.StatusOK, wire.Host{Version: shim.Version, PID: os.Getpid(), Since: s.begun.UTC().Format(time.RFC3339),
+		Socket: s.Places.Socket(), Sessions: live, Ended: ended, BaseURL: s.broker.BaseURL()})
+}

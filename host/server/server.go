@@ -1,0 +1,158 @@
+// Package server is the long-lived host (H02): it takes launches over its socket and keeps their sessions.
+package server
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"hostshim/host"
+	"hostshim/host/credential"
+	"hostshim/host/llmproxy"
+	"hostshim/host/settings"
+	"hostshim/host/state"
+	"hostshim/shim"
+)
+
+// stopWithin is how long a stop waits for sessions after their KILL, and for answers that are on their way.
+const stopWithin = 5 * time.Second
+
+// Config is what a long-lived host is made of.
+type Config struct {
+	Places  state.Places
+	Environ []string // the environment that children start from
+	Log     *slog.Logger
+	Bearer  credential.Secret // what requests must carry; empty: none
+}
+
+// server is a long-lived host. It is complete when open returns it.
+type server struct {
+	Config
+	host     *host.Host
+	broker   *host.Broker
+	sessions *registry
+	launcher *launcher
+	listener *net.UnixListener
+	web      *http.Server
+	digest   [sha256.Size]byte // of the bearer
+	trust    bool              // no_new_privs tells a session's process from another
+	begun    time.Time
+	lock     *os.File // host.lock, held until the process is gone: a session may outlast Serve
+}
+
+// Serve runs a long-lived host until stop gives a signal; a second one makes the end quick. It is the agenda of H02.
+func Serve(config Config, stop <-chan os.Signal) error {
+	s, err := open(config)
+	if err != nil {
+		return err
+	}
+	defer s.broker.Close()
+	failed := make(chan error, 1)
+	go func() {
+		failed <- s.web.Serve(&peerListener{s.listener, s.judge, make(chan struct{}, maxRefused)})
+	}()
+	s.Log.Info("host is ready", "socket", s.Places.Socket(), "pid", os.Getpid(), "version", shim.Version, "model_proxy", s.broker.BaseURL())
+	select {
+	case err = <-failed:
+	case sig := <-stop:
+		s.Log.Info("host stops", "signal", sig.String())
+	}
+	s.endSessions(stop)
+	ctx, cancel := context.WithTimeout(context.Background(), stopWithin)
+	defer cancel()
+	s.web.Shutdown(ctx) // removes the socket
+	s.web.Close()
+	s.Log.Info("host has stopped")
+	return err
+}
+
+// open makes a host that is ready to serve: the one of its state folder, with nothing left of a killed one.
+func open(config Config) (s *server, err error) {
+	s = &server{Config: config, digest: sha256.Sum256(config.Bearer.Reveal()), trust: !confined(), begun: time.Now(),
+		launcher: newLauncher(), sessions: &registry{log: config.Log, byID: map[string]*session{}}}
+	if !s.trust && config.Bearer.Empty() {
+		return nil, errors.New("this host itself has no_new_privs, so the flag tells no session from another program: give a bearer with --bearer-fd")
+	}
+	if err := s.Places.CheckSocket(); err != nil {
+		return nil, err
+	}
+	if _, err := s.Places.Dir(); err != nil {
+		return nil, err
+	}
+	if s.lock, err = takeLock(s.Places); err != nil {
+		return nil, err
+	}
+	for _, id := range s.Places.CleanUpLost(true) {
+		s.Log.Warn("a session was lost: its host was killed", "session", id)
+	}
+	if s.broker, err = openBroker(s.Places, s.Log); err != nil {
+		return nil, err
+	}
+	s.host = host.New(host.Config{Places: s.Places, Environ: s.Environ, Warn: func(text string) { s.Log.Warn(text) },
+		Broker: s.broker, Served: true, Start: s.launcher.start})
+	pairings, err := s.broker.Handler()
+	if err == nil {
+		s.web = s.webServer(s.routes(pairings))
+		s.listener, err = listen(s.Places.Socket())
+	}
+	if err != nil {
+		s.broker.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// openBroker makes the model proxy, and opens its shared listener where the settings configure one.
+func openBroker(p state.Places, log *slog.Logger) (*host.Broker, error) {
+	set, warnings, err := settings.Load(p.Settings, p.Named)
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range warnings {
+		log.Warn(w)
+	}
+	if set.LLMProxy == nil {
+		return host.NewServedBroker(p, log, credential.Secret{}), nil
+	}
+	device, warning, err := llmproxy.DevicePairing(p.DevicePairing())
+	if err != nil {
+		return nil, err
+	}
+	if warning != "" {
+		log.Warn(warning)
+	}
+	broker := host.NewServedBroker(p, log, device)
+	if err := broker.Listen(set.LLMProxy.Listen); err != nil {
+		broker.Close()
+		return nil, err
+	}
+	return broker, nil
+}
+
+// endSessions gives every session TERM, then KILL after 3 s, or at once when hurry gives a signal.
+func (s *server) endSessions(hurry <-chan os.Signal) {
+	s.sessions.stop()
+	over := make(chan struct{})
+	go func() {
+		s.sessions.live.Wait()
+		close(over)
+	}()
+	deadline := time.NewTimer(killAfter + stopWithin)
+	defer deadline.Stop()
+	for {
+		select {
+		case <-over:
+			return
+		case <-hurry:
+			s.sessions.kill()
+		case <-deadline.C:
+			s.Log.Error("sessions are still there after their KILL")
+			return
+		}
+	}
+}

@@ -1,0 +1,206 @@
+package server
+
+import (
+	"fmt"
+	"hostshim/host"
+	"hostshim/host/wire"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// startWithin is how long a target may take to start (H04).
+const startWithin = 10 * time.Second
+
+// killAfter is how long a session has to end by itself after TERM.
+const killAfter = 3 * time.Second
+
+// session is one launch of a long-lived host, from its reservation until it is forgotten.
+type session struct {
+	id      string
+	log     *slog.Logger
+	request *host.Request // nil when it has ended: it may be large, and its environment hold secrets
+	number  int64         // in the order of reservations
+	streams *streams
+	out     output
+	stderr  *stderrLog // nil on a terminal
+	active  atomic.Int64
+	done    chan struct{} // closed when the session has ended and nothing of it is left
+
+	mu       sync.Mutex
+	shown    wire.Session
+	running  *host.Running
+	closing  string // why it is being ended; "": it is not
+	gone     bool   // the shim was waited for: its number may be another's
+	idle     *time.Timer
+	previous *session // the ended one whose id this one reuses, until this one runs
+}
+
+func newSession(r *host.Request, log *slog.Logger) *session {
+	s := &session{id: r.SessionID, log: log.With("session", r.SessionID), request: r, done: make(chan struct{})}
+	s.shown = wire.Session{SessionID: r.SessionID, Kind: r.Kind, Name: r.Name, Project: r.Project, Directory: r.Directory,
+		State: wire.StateStarting, Sandbox: r.Sandbox, IdleSeconds: int64(r.Idle / time.Second), CreatedAt: timestamp()}
+	if r.Kind == wire.KindPty {
+		s.shown.Cols, s.shown.Rows = r.Cols, r.Rows
+	} else {
+		s.stderr = &stderrLog{log: s.log}
+	}
+	return s
+}
+
+func timestamp() string { return time.Now().UTC().Format(time.RFC3339Nano) }
+
+// view is the session as it is now.
+func (s *session) view() wire.Session {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v := s.shown
+	v.OutputBytes = s.out.size()
+	if s.stderr != nil {
+		v.Stderr = s.stderr.tail()
+	}
+	return v
+}
+
+// attach gives the session its shim and starts to read from it.
+func (s *session) attach(r *host.Running) {
+	s.mu.Lock()
+	s.running = r
+	s.shown.TemplateID, s.shown.Sandbox, s.shown.Credential, s.shown.PairingID = r.Plan.TemplateID, r.Plan.Sandboxed, r.Plan.Credential, r.PairingID
+	s.shown.RootPID = r.ShimPID
+	closing := s.closing
+	s.mu.Unlock()
+	s.touch()
+	s.streams.pump(s.streams.out, active{&s.out, s})
+	if s.streams.err != nil {
+		s.stderr.secrets = r.Secrets()
+		s.streams.pump(s.streams.err, active{s.stderr, s})
+	}
+	if closing != "" {
+		s.signal()
+	}
+}
+
+// started notes that the target runs.
+func (s *session) started(pid int) {
+	s.mu.Lock()
+	s.shown.State, s.shown.TargetPID = wire.StateRunning, pid
+	s.mu.Unlock()
+	s.watchIdle()
+}
+
+// active notes that a session is not idle.
+type active struct {
+	to interface{ Write([]byte) (int, error) }
+	s  *session
+}
+
+func (a active) Write(p []byte) (int, error) {
+	if len(p) > 0 {
+		a.s.touch()
+		defer a.s.touch() // it may have waited for a reader
+	}
+	return a.to.Write(p)
+}
+
+func (s *session) touch() { s.active.Store(int64(time.Since(clockZero))) }
+
+// clockZero is the zero of the monotonic clock that idle times are measured by.
+var clockZero = time.Now()
+
+// watchIdle ends the session when there was neither input nor output for its idle timeout (H08).
+func (s *session) watchIdle() {
+	limit := s.request.Idle
+	if limit <= 0 {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.idle = time.AfterFunc(limit, func() {
+		left := limit - (time.Since(clockZero) - time.Duration(s.active.Load()))
+		if left <= 0 {
+			s.terminate(wire.EndIdle)
+			return
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.shown.State == wire.StateRunning {
+			s.idle.Reset(left)
+		}
+	})
+}
+
+// terminate ends the session: TERM to the target's group now, KILL after 3 s (H08). It does not wait.
+func (s *session) terminate(reason string) {
+	s.mu.Lock()
+	first := s.closing == "" && s.shown.State != wire.StateEnded
+	if first {
+		s.closing = reason
+	}
+	s.mu.Unlock()
+	if first {
+		s.signal()
+	}
+}
+
+// signal asks the target to end, through its shim, and kills what is left after killAfter. Where there is no shim yet,
+// attach calls it.
+func (s *session) signal() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.running == nil || s.gone {
+		return
+	}
+	s.running.Signal(syscall.SIGTERM)
+	timer := time.AfterFunc(killAfter, s.kill)
+	go func() {
+		<-s.done
+		timer.Stop()
+	}()
+}
+
+func (s *session) kill() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.running != nil && !s.gone {
+		s.running.Kill()
+	}
+}
+
+// wait waits for the shim and cleans up after the session.
+func (s *session) wait() host.End {
+	r := s.running
+	end := r.Wait()
+	s.mu.Lock()
+	s.gone = true
+	if s.idle != nil {
+		s.idle.Stop()
+	}
+	s.mu.Unlock()
+	r.ReleaseButRecord() // before the last output: that may wait for a slow reader, and the pairing must not live on
+	s.streams.finish()
+	if s.stderr != nil {
+		s.stderr.end()
+	}
+	r.Close()
+	r.Wipe()
+	return end
+}
+
+// finish tells of the end: whoever sees a session ended finds nothing of it but its output.
+func (s *session) finish(end host.End) {
+	s.mu.Lock()
+	s.shown.State, s.shown.EndedAt = wire.StateEnded, timestamp()
+	s.shown.ExitStatus, s.shown.Signal = &end.Status, int(end.Signal)
+	if s.shown.Reason = s.closing; s.closing == "" {
+		s.shown.Reason = wire.EndExit
+	}
+	s.running, s.request = nil, nil
+	s.mu.Unlock()
+	s.out.end()
+	close(s.done)
+}
+
+func (s *session) String() string { return fmt.Sprintf("session %q", s.id) }

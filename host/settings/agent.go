@@ -1,0 +1,41 @@
+package settings
+
+import "hostshim/shim"
+
+// Agent is what the pair knows of a coding agent. All that is particular to one stands in this table.
+type Agent struct {
+	Name        string            // for people
+	Command     string            // what runs when a launch names no target
+	Credentials []string          // variables that would be used in place of what the launch hands over (E03)
+	BaseURL     string            // variable that leads it to the model proxy
+	ConfigVar   string            // variable that names its configuration folder
+	Folder      string            // that folder, below the host's data folder
+	Cache       map[string]string // variable to folder, below the configuration folder: caches of the tools it runs
+	Env         map[string]string // always
+	ClosedEnv   map[string]string // where the model is all that it reaches
+	RootEnv     map[string]string // as root
+	FirstFile   string            // written into an empty configuration folder
+	FirstText   string
+	ListsAbove  bool // on macOS it lists the folders above the working directory, and stops where it cannot
+}
+
+// Claude is Claude Code.
+var Claude = Agent{
+	Name: "Claude Code", Command: "claude", Credentials: shim.AnthropicCredentials, BaseURL: "ANTHROPIC_BASE_URL",
+	ConfigVar: "CLAUDE_CONFIG_DIR", Folder: "claude",
+	// The tools that an agent runs keep caches in the home folder. It is closed to them, and go build and npm install
+	// give up then. The user's own caches are not shared: the user runs what comes out of them.
+	Cache: map[string]string{"XDG_CACHE_HOME": "cache", "GOMODCACHE": "cache/go-mod", "npm_config_cache": "cache/npm"},
+	// The program is read-only in a session: each update would fail, with a complaint on the screen.
+	Env: map[string]string{"DISABLE_AUTOUPDATER": "1"},
+	// Requests to other hosts than the model's would fail, half a second late.
+	ClosedEnv: map[string]string{"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"},
+	// As root Claude Code refuses to work unasked unless it is in a sandbox. It is: without capabilities this root is
+	// no more than an ordinary user.
+	RootEnv: map[string]string{"IS_SANDBOX": "1"},
+	// Without this file the screen greets the user, wants a login, asks api.anthropic.com first, and ends when that does
+	// not answer. A session that gets its credential on a descriptor needs none of it. Whether to trust the folder is
+	// still asked.
+	FirstFile: ".claude.json", FirstText: `{"hasCompletedOnboarding":true}` + "\n",
+	ListsAbove: true, // it is a Bun program
+}

@@ -1,0 +1,128 @@
+package settings
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+func inTemplate(member string) string {
+	return `{"terminal_templates": [{"id": "a"}, {"id": "b", ` + member + `}]}`
+}
+
+func inProxy(member string) string { return `{"llm_proxy": {` + member + `}}` }
+
+func elements(n int) string { return strings.Repeat("[0]", n) }
+
+// refusals are settings that do not load, with what is said of them after the file's name and a colon.
+var refusals = []struct{ name, text, want string }{
+	{"nothing", "", `1:1: not JSON`},
+	{"white space", " \n ", `2:1: not JSON`},
+	{"byte order mark", "\ufeff{}", `1:1: starts with a byte order mark`},
+	{"UTF-16", "\xff\xfe{\x00", `1:1: not UTF-8`},
+	{"Latin-1", "{\n\"é\": \"\xe9\"}", `2:7: not UTF-8`},
+	{"list", `[]`, `1:1: want an object, not a list`},
+	{"text", `"x"`, `1:1: want an object, not a string`},
+	{"word", `sk-ant`, `1:1: not JSON`},
+	{"cut off", `{"claude_token_file": "/secret`, `1:30: key claude_token_file: not JSON`},
+	{"no comma", "{\n  \"claude_token_file\": \"/t\"\n  \"x\": 1}", `3:3: not JSON`},
+	{"comma at the end", `{"claude_token_file": "/t",}`, `1:28: not JSON`},
+	{"single quotes", `{'claude_token_file': "/t"}`, `1:2: not JSON`},
+	{"comment", "{\n// why\n}", `2:1: not JSON`},
+	{"bad escape", `{"terminal_templates": [{"name": "\x"}]}`, `1:36: key terminal_templates[0].name: not JSON`},
+	{"control character", "{\"claude_token_file\": \"a\nb\"}", `1:25: key claude_token_file: not JSON`},
+	{"wrong bracket", `{"terminal_templates": [}`, `1:25: key terminal_templates: not JSON`},
+	{"bad number", inProxy(`"idle_timeout_seconds": -x`), `1:41: key llm_proxy.idle_timeout_seconds: not JSON`},
+	{"two documents", "{}\n{}", `2:1: more after the end of the settings`},
+	{"trailing word", `{} x`, `1:4: more after the end of the settings`},
+	{"trailing comma", `{},`, `1:3: not JSON`},
+	{"duplicate", "{\"claude_token_file\": \"/a\",\n \"claude_token_file\": \"/a\"}", `2:2: key claude_token_file: given twice`},
+	{"duplicate by escape", `{"claude_token_file": "/a", "claude\u005ftoken_file": "/b"}`, `1:29: key claude_token_file: given twice`},
+	{"duplicate null", `{"claude_token_file": null, "claude_token_file": "/b"}`, `1:29: key claude_token_file: given twice`},
+	{"duplicate in a template", inTemplate(`"id": "c"`), `1:50: key terminal_templates[1].id: given twice`},
+	{"duplicate variable", inTemplate(`"env": {"A": "", "A": ""}`), `1:67: key terminal_templates[1].env.A: given twice`},
+	{"duplicate client", inProxy(`"clients": {"a": {}, "a": {}}`), `1:37: key llm_proxy.clients.a: given twice`},
+	{"duplicate unknown", `{"x": 1, "x": 1}`, `1:10: key x: given twice`},
+	{"duplicate deep below an unknown", `{"x": [0, {"y z": {"q": 1, "q": 2}}]}`, `1:28: key x[1]."y z".q: given twice`},
+	{"too deep", `{"x": ` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + `}`, `1:106: key x` + elements(99) + `: nested more than 100 deep`},
+	{"far too deep", `{"x": ` + strings.Repeat(`{"x":`, 100000), `1:502: key x` + strings.Repeat(".x", 99) + `: nested more than 100 deep`},
+	{"token file a number", `{"claude_token_file": 1}`, `1:23: key claude_token_file: want a string, not a number`},
+	{"token file a list", `{"claude_token_file": ["/t"]}`, `1:23: key claude_token_file: want a string, not a list`},
+	{"templates an object", `{"terminal_templates": {}}`, `1:24: key terminal_templates: want a list, not an object`},
+	{"template null", `{"terminal_templates": [null]}`, `1:25: key terminal_templates[0]: want an object, not null`},
+	{"template a string", `{"terminal_templates": ["a"]}`, `1:25: key terminal_templates[0]: want an object, not a string`},
+	{"no id", "{\"terminal_templates\": [\n{\"id\": \"a\"},\n  {\"name\": \"b\"}]}", `3:3: key terminal_templates[1].id: missing`},
+	{"id null", `{"terminal_templates": [{"id": null}]}`, `1:25: key terminal_templates[0].id: missing`},
+	{"same id", `{"terminal_templates": [{"id": "a"}, {"id": "b"}, {"id": "a"}]}`, `1:51: key terminal_templates[2].id: an earlier template has the same`},
+	{"sandbox a string", inTemplate(`"sandbox": "no"`), `1:61: key terminal_templates[1].sandbox: want true or false, not a string`},
+	{"sandbox misspelled", inTemplate(`"sandbox": tru`), `1:64: key terminal_templates[1].sandbox: not JSON`},
+	{"args a string", inTemplate(`"args": "-x"`), `1:58: key terminal_templates[1].args: want a list, not a string`},
+	{"arg a number", inTemplate(`"args": ["x", 1]`), `1:64: key terminal_templates[1].args[1]: want a string, not a number`},
+	{"read null", inTemplate(`"read": [null]`), `1:59: key terminal_templates[1].read[0]: want a string, not null`},
+	{"deny a flag", inTemplate(`"deny": [true]`), `1:59: key terminal_templates[1].deny[0]: want a string, not true or false`},
+	{"env a list", inTemplate(`"env": ["A=1"]`), `1:57: key terminal_templates[1].env: want an object, not a list`},
+	{"variable a number", inTemplate(`"env": {"A": 1}`), `1:63: key terminal_templates[1].env.A: want a string, not a number`},
+	{"network", inTemplate(`"network": "none"`), `1:61: key terminal_templates[1].network: want one of: open, model`},
+	{"network empty", inTemplate(`"network": ""`), `1:61: key terminal_templates[1].network: want one of: open, model`},
+	{"credential", inTemplate(`"credential": "Token"`), `1:64: key terminal_templates[1].credential: want one of: auto, token, pairing, none`},
+	{"proxy a flag", `{"llm_proxy": true}`, `1:15: key llm_proxy: want an object, not true or false`},
+	{"client id in a list", inProxy(`"allowed_client_ids": ["a", "B"]`),
+		`1:44: key llm_proxy.allowed_client_ids[1]: want client ids: 1 to 64 of a-z, 0-9, '.', '_' and '-', a letter or digit first`},
+	{"client id as a key", inProxy(`"clients": {"a/b": {}}`),
+		`1:28: key llm_proxy.clients."a/b": want client ids: 1 to 64 of a-z, 0-9, '.', '_' and '-', a letter or digit first`},
+	{"client a string", inProxy(`"clients": {"a": "/t"}`), `1:33: key llm_proxy.clients.a: want an object, not a string`},
+	{"client's file a list", inProxy(`"clients": {"a": {"token_file": []}}`), `1:48: key llm_proxy.clients.a.token_file: want a string, not a list`},
+}
+
+func TestH12Refusals(t *testing.T) {
+	for _, c := range refusals {
+		s, warnings, err := parse("s.json", []byte(c.text))
+		if s != nil || warnings != nil || err == nil || err.Error() != "s.json:"+c.want {
+			t.Errorf("%s: got %v, want s.json:%s", c.name, err, c.want)
+		}
+	}
+}
+
+var position = regexp.MustCompile(`^s\.json:[1-9][0-9]*:[1-9][0-9]*: `)
+
+func FuzzSettings(f *testing.F) {
+	for _, seed := range []string{
+		`{}`, `null`, `{"claude_token_file": "/t", "x": [1, {"a": "\u00e9"}]}`, `{"a": 1, "a": 2}`, `{"a":1,}`, `[1 2]`, `{"a" 1}`, `{"a":: 1}`, `{,}`, `{"x":[,1]}`, "\ufeff", "{\"\xff\":1}",
+		`{"terminal_templates": [{"id": "a", "args": [""], "env": {"A": ""}, "sandbox": true, "network": "open", "credential": "auto"}]}`,
+		`{"llm_proxy": {"listen": "127.0.0.1:0", "upstream": "https://h", "idle_timeout_seconds": 5, "clients": {"a": {"token_file": "t"}}}}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s, _, err := parse("s.json", data)
+		if err != nil {
+			if s != nil || !position.MatchString(err.Error()) {
+				t.Errorf("%q: %v", data, err)
+			}
+			return
+		}
+		if !utf8.Valid(data) || !json.Valid(data) {
+			t.Errorf("%q was read", data)
+		}
+		ids := make(map[string]bool)
+		for _, tpl := range s.Templates {
+			if !validTemplateID(tpl.ID) || ids[tpl.ID] || tpl.Agent != nil {
+				t.Errorf("%q: template %q", data, tpl.ID)
+			}
+			ids[tpl.ID] = true
+		}
+		if p := s.LLMProxy; p != nil && (!loopbackAddress(p.Listen) || !upstreamURL(p.Upstream) || p.IdleTimeoutSeconds < 1 || p.IdleTimeoutSeconds > 86400) {
+			t.Errorf("%q: proxy %+v", data, p)
+		}
+		// The standard library's reading agrees where there is one key and one spelling.
+		var std struct {
+			File *string `json:"claude_token_file"`
+		}
+		if len(s.Templates) == 0 && s.LLMProxy == nil && json.Unmarshal(data, &std) == nil && std.File != nil && s.ClaudeTokenFile != "" && *std.File != s.ClaudeTokenFile &&
+			!regexp.MustCompile(`(?i)claude_token_file.*claude_token_file`).Match(data) {
+			t.Errorf("%q: %q, the standard library reads %q", data, s.ClaudeTokenFile, *std.File)
+		}
+	})
+}

@@ -1,0 +1,175 @@
+package state
+
+import (
+	"cmp"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// Places are the files and folders a host works with. All are absolute.
+type Places struct {
+	Settings string // settings.json
+	Named    bool   // the caller named the settings file: it must be there
+	State    string // socket, profiles, session records, audit rows; 0700, denied to every sandbox (X12)
+	Data     string // what a template keeps between sessions, as Claude Code's configuration; 0700; "": no home
+	Shim     string // the shim program
+}
+
+// Find returns the usual places, with what the caller named in their stead; "" is unnamed.
+func Find(settings, state, shimPath string) (Places, error) {
+	p := Places{Settings: settings, Named: settings != "", State: state, Shim: shimPath}
+	home, err := os.UserHomeDir()
+	if err == nil && !filepath.IsAbs(home) {
+		err = fmt.Errorf("%q is not absolute", home)
+	}
+	if err != nil && (settings == "" || state == "") {
+		return p, fmt.Errorf("no home folder: %w", err)
+	}
+	if p.Settings == "" {
+		config, err := os.UserConfigDir()
+		if err != nil {
+			return p, fmt.Errorf("no configuration folder: %w", err)
+		}
+		p.Settings = filepath.Join(config, "relay", "settings.json")
+	}
+	defaultState, data := defaultDirs(home)
+	if p.State == "" {
+		p.State = defaultState
+	}
+	if filepath.IsAbs(data) {
+		p.Data = data
+	}
+	if p.Shim == "" {
+		if p.Shim, err = besideHost(); err != nil {
+			return p, err
+		}
+	}
+	for _, path := range []*string{&p.Settings, &p.State, &p.Shim} {
+		if *path, err = filepath.Abs(*path); err != nil {
+			return p, err
+		}
+	}
+	return p, nil
+}
+
+// xdg is a folder the environment names, if it does so with an absolute path, else one below home.
+func xdg(name, home, below string) string {
+	if dir := os.Getenv(name); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "relay-host")
+	}
+	return filepath.Join(home, below, "relay-host")
+}
+
+// besideHost is the shim that was installed with this host, under the same prefix if it has one.
+func besideHost() (string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("own program: %w", err)
+	}
+	if real, err := filepath.EvalSymlinks(self); err == nil {
+		self = real
+	}
+	name := "shim"
+	if prefix, ok := strings.CutSuffix(filepath.Base(self), "host"); ok {
+		name = prefix + "shim"
+	}
+	return filepath.Join(filepath.Dir(self), name), nil
+}
+
+// Dir makes sure of the state folder, and of one in it: 0700, the caller's own, both.
+func (p Places) Dir(sub ...string) (string, error) {
+	dir, err := privateDir(p.State)
+	for _, name := range sub {
+		if err == nil {
+			dir, err = privateDir(filepath.Join(dir, name))
+		}
+	}
+	return dir, err
+}
+
+// privateDir makes dir, and what is missing above it, with mode 0700. One that others can use is refused.
+func privateDir(dir string) (string, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	info, err := os.Stat(dir)
+	if err != nil {
+		return "", err
+	}
+	return dir, JudgePrivate(dir, info)
+}
+
+// JudgePrivate says why dir is no folder of the caller's alone.
+func JudgePrivate(dir string, info os.FileInfo) error {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	switch {
+	case !info.IsDir():
+		return fmt.Errorf("%s: not a directory", dir)
+	case ok && int(st.Uid) != os.Geteuid():
+		return fmt.Errorf("%s: belongs to user %d: name another with --state-dir", dir, st.Uid)
+	case info.Mode().Perm()&0o077 != 0:
+		return fmt.Errorf("%s: mode %04o lets other users in: chmod 700 %s", dir, info.Mode().Perm(), dir)
+	}
+	return nil
+}
+
+// AgentFolder is the configuration folder that the host keeps for an agent (X05); "" without a data folder.
+func (p Places) AgentFolder(name string) string {
+	if p.Data == "" {
+		return ""
+	}
+	return filepath.Join(p.Data, name)
+}
+
+// Profiles is where the profiles of live sessions are (X01).
+func (p Places) Profiles() string { return filepath.Join(p.State, "profiles") }
+
+// RequestLog is where the model proxy of a foreground launch leaves its request lines (P12).
+func (p Places) RequestLog() string { return filepath.Join(p.State, "requests.jsonl") }
+
+// DevicePairing is the file of the device pairing (P06).
+func (p Places) DevicePairing() string { return filepath.Join(p.State, "llm-proxy-pairing") }
+
+// Socket is where the long-lived host listens (H02).
+func (p Places) Socket() string { return filepath.Join(p.State, "host.sock") }
+
+// maxSocketPath is the longest path that a socket address holds, in bytes; a NUL ends it.
+var maxSocketPath = len(unix.RawSockaddrUnix{}.Path) - 1
+
+// CheckSocket refuses a state folder whose socket has too long a path for a socket address.
+func (p Places) CheckSocket() error {
+	if path := p.Socket(); len(path) > maxSocketPath {
+		return fmt.Errorf("socket path %q is %d bytes long, the system allows %d: name a shorter folder with --state-dir", path, len(path), maxSocketPath)
+	}
+	return nil
+}
+
+// TempFolder is where a new session's temporary folder goes.
+func TempFolder() string {
+	var id [8]byte
+	rand.Read(id[:])
+	return filepath.Join(RealTemp(), tempPrefix+hex.EncodeToString(id[:]))
+}
+
+// tempPrefix begins the name of each session's temporary folder.
+const tempPrefix = "relay-"
+
+// RealTemp is the system's folder for temporary files, without links: profiles name real paths.
+func RealTemp() string {
+	temp := cmp.Or(UserTemp(), os.TempDir())
+	dir, err := filepath.Abs(temp)
+	if err != nil {
+		return temp
+	}
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		return real
+	}
+	return dir
+}

@@ -1,0 +1,130 @@
+package state
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hostshim/host/wire"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// Session is what a record says of a session: enough to clean up after a host that was killed.
+type Session struct {
+	SessionID  string `json:"session_id"`
+	Kind       string `json:"kind"`
+	TemplateID string `json:"template_id"`
+	Directory  string `json:"directory"`
+	Sandbox    bool   `json:"sandbox"`
+	Credential string `json:"credential"`
+	Temp       string `json:"temp,omitempty"`
+	Profile    string `json:"profile,omitempty"`
+	Served     bool   `json:"served,omitempty"` // of a long-lived host
+}
+
+// Record is the file that stands for a live session: <state>/sessions/<id>.json. A foreground launch keeps it locked. A
+// long-lived host does not: its host.lock stands for all its records. A record that no host stands for belongs to a
+// session whose host was killed, and the next host cleans up after it.
+type Record struct {
+	path string
+	file *os.File // nil: a served session's, so that a thousand sessions cost no thousand descriptors
+}
+
+// claimWithin is how long a claim waits for a locked record: another host may hold it for a moment, to see whether its
+// host was killed.
+const claimWithin = 100 * time.Millisecond
+
+// Claim takes the session id. Of two foreground launches with one id exactly one gets the lock. A long-lived host's
+// registry ensures the same for its sessions, unless the file system treats two ids as one name.
+func (p Places) Claim(s Session) (*Record, error) {
+	failed := func(err error) error { return &wire.Error{Code: wire.SpawnFailed, Message: err.Error()} }
+	running := &wire.Error{Code: wire.SessionExists, Message: fmt.Sprintf("session %q is running", s.SessionID)}
+	dir, err := p.Dir("sessions")
+	if err != nil {
+		return nil, failed(err)
+	}
+	r := &Record{path: filepath.Join(dir, s.SessionID+".json")}
+	r.file, err = lockFile(r.path, os.O_RDWR|os.O_CREATE, claimWithin)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return nil, running
+	} else if err != nil {
+		return nil, failed(err)
+	}
+	if info, err := r.file.Stat(); err == nil && info.Size() > 0 {
+		if isServed(r.path) {
+			r.file.Close()
+			return nil, running
+		}
+		p.bury(r.file, false) // a lost session of the same id
+		return p.Claim(s)
+	}
+	text, err := json.Marshal(s)
+	if err == nil {
+		_, err = r.file.Write(append(text, '\n'))
+	}
+	if err != nil {
+		r.Release()
+		return nil, failed(err)
+	}
+	if s.Served {
+		r.file.Close()
+		r.file = nil
+	}
+	return r, nil
+}
+
+// leftovers is each further line of a record, of which the last counts: the processes of the session, which may still
+// run after the host was killed. They are known only once the shim has started, and its target later still.
+type leftovers struct {
+	PairingID   string `json:"pairing_id,omitempty"`
+	Shim        int    `json:"shim_pid"`
+	ShimStart   string `json:"shim_start"`
+	Target      int    `json:"target_pid"`
+	TargetStart string `json:"target_start"`
+}
+
+// Runs notes the processes of a session, and its pairing. The target is 0 until it has started. A process number may be
+// used again later, so the start time is noted beside it.
+func (r *Record) Runs(shim, target int, pairingID string) {
+	s, err := ProcessOf(shim)
+	var t Process
+	if target > 0 && err == nil {
+		t, err = ProcessOf(target)
+	}
+	if err != nil {
+		return // it has ended
+	}
+	text, err := json.Marshal(leftovers{pairingID, shim, s.Start, target, t.Start})
+	if err != nil {
+		return
+	}
+	f := r.file
+	if f == nil {
+		if f, err = os.OpenFile(r.path, os.O_WRONLY|os.O_APPEND|syscall.O_NOFOLLOW, 0); err != nil {
+			return
+		}
+		defer f.Close()
+	}
+	f.Write(append(text, '\n'))
+}
+
+// end kills what outlived a killed host. The kernel told the shim to end; its target may have ignored that. A target
+// that is not noted dies with its shim (Linux).
+func (l leftovers) end() {
+	if t, err := ProcessOf(l.Target); err == nil && l.Target > 1 && t.Start == l.TargetStart {
+		syscall.Kill(-l.Target, syscall.SIGKILL)
+	}
+	if s, err := ProcessOf(l.Shim); err == nil && l.Shim > 1 && s.Start == l.ShimStart {
+		syscall.Kill(l.Shim, syscall.SIGKILL)
+	}
+}
+
+// Release ends the claim.
+func (r *Record) Release() {
+	os.Remove(r.path)
+	if r.file != nil {
+		r.file.Close()
+	}
+}
