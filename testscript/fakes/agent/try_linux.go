@@ -10,8 +10,12 @@ import (
 
 // linuxOperations reach for the terminal and the network by ways that only Linux has; attack has the rest.
 var linuxOperations = map[string]operation{
-	"tiocsti":       {1, tryTIOCSTI},
-	"tioclinux":     {1, tryTIOCLINUX},
+	"tiocsti":   {1, tryTIOCSTI},
+	"tioclinux": {1, tryTIOCLINUX},
+	"stop-output": {0, func([]string) error { // and dies: nothing could be printed any more
+		unix.IoctlSetInt(1, unix.TCXONC, unix.TCOOFF)
+		return unix.Kill(unix.Getpid(), unix.SIGKILL)
+	}},
 	"socket-unix":   {0, func([]string) error { return trySocket(unix.AF_UNIX, unix.SOCK_STREAM, 0) }},
 	"socket-raw":    {0, func([]string) error { return trySocket(unix.AF_INET, unix.SOCK_RAW, unix.IPPROTO_ICMP) }},
 	"socket-ping":   {0, func([]string) error { return trySocket(unix.AF_INET, unix.SOCK_DGRAM, unix.IPPROTO_ICMP) }},
