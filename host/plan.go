@@ -40,7 +40,8 @@ func (h *Host) plan(r *Request) (*Plan, error) {
 	if err := r.check(); err != nil {
 		return p, err
 	}
-	template, err := set.Template(r.templateID())
+	h.warnHeadless(r)
+	template, err := r.template(set)
 	if err != nil {
 		return p, invalid("%v", err)
 	}
@@ -48,7 +49,8 @@ func (h *Host) plan(r *Request) (*Plan, error) {
 	if r.Kind == wire.KindRun && !template.Sandboxed() {
 		p.Sandboxed = false // a person's own settings say so; a request says it itself
 	}
-	if p.argv, err = r.command(template); err != nil {
+	p.temp = p.tempFolder()
+	if p.argv, err = p.command(template); err != nil {
 		return p, err
 	}
 	if err := p.decideCredential(template, set.ClaudeTokenFile != ""); err != nil {
@@ -75,22 +77,37 @@ func (r *Request) templateID() string {
 		return r.TemplateID
 	case r.Kind == wire.KindRun || r.Kind == wire.KindClaude:
 		return "claude-code"
+	case r.Kind == wire.KindPi || r.Kind == wire.KindCodex:
+		return r.Kind // relay reads such a kind's folders from the template of its name
 	}
 	return "shell"
 }
 
+// template is the request's. One that nobody knows is only a name where the request brings its program: it grants nothing.
+func (r *Request) template(set *settings.Settings) (settings.Template, error) {
+	t, err := set.Template(r.templateID())
+	var unknown *settings.UnknownTemplate
+	if r.Kind != wire.KindRun && len(r.Argv) > 0 && errors.As(err, &unknown) {
+		return settings.Template{ID: r.templateID()}, nil
+	}
+	return t, err
+}
+
 // command is the target and its arguments.
-func (r *Request) command(t settings.Template) ([]string, error) {
+func (p *Plan) command(t settings.Template) ([]string, error) {
+	r := p.request
 	argv := r.Argv
 	switch {
 	case len(argv) > 0:
-	case r.Kind == wire.KindPi || r.Kind == wire.KindCodex:
-		return nil, invalid("kind %q needs argv", r.Kind)
+	case r.Kind == wire.KindPty && r.TemplateID == "":
+		return nil, invalid("kind %q needs argv, or a template_id whose template has a command", r.Kind)
 	case t.Command == "":
 		return nil, invalid("template %q has no command, and the request no argv", t.ID)
 	default:
 		argv = append([]string{t.Command}, t.Args...)
-		if r.Kind == wire.KindClaude {
+		if r.Claude != nil {
+			argv = append(argv, r.Claude.args(r.Conversation, r.Resume, p.promptFile())...)
+		} else if r.Kind == wire.KindClaude {
 			argv = append(argv, "--print", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose")
 		}
 	}

@@ -23,11 +23,7 @@ func (h *Host) planSandbox(p *Plan, t settings.Template) error {
 	if err := shim.SandboxSupported(); err != nil {
 		return unavailable(err)
 	}
-	if p.request.ProfilePath != "" {
-		return nil
-	}
-	p.temp = state.TempFolder()
-	if t.Agent == nil {
+	if p.request.ProfilePath != "" || t.Agent == nil {
 		return nil
 	}
 	if p.config = h.config.Places.AgentFolder(t.Agent.Folder); p.config == "" {
@@ -42,7 +38,7 @@ func (h *Host) planEnv(p *Plan, t settings.Template) error {
 	if socket := lookup(h.config.Environ, shim.EnvBridgeSocket); socket != "" {
 		own = append(own, shim.EnvBridgeSocket+"="+socket)
 	}
-	if p.temp != "" {
+	if p.ownProfile() {
 		own = append(own, "TMPDIR="+p.temp, "CLAUDE_CODE_TMPDIR="+p.temp)
 	}
 	fromTemplate := t.Env
@@ -67,7 +63,7 @@ func (h *Host) planEnv(p *Plan, t settings.Template) error {
 
 // planProfile makes the profile's text. It stays in memory until the launch.
 func (h *Host) planProfile(p *Plan, t settings.Template, private []string) error {
-	if !p.Sandboxed || p.request.ProfilePath != "" {
+	if !p.ownProfile() {
 		return nil
 	}
 	home, _ := os.UserHomeDir()
@@ -96,6 +92,17 @@ func (h *Host) planProfile(p *Plan, t settings.Template, private []string) error
 	h.warnAll(profile.Warnings)
 	p.profile = &profile
 	return nil
+}
+
+// ownProfile says whether the host writes the session's profile.
+func (p *Plan) ownProfile() bool { return p.Sandboxed && p.request.ProfilePath == "" }
+
+// tempFolder names the session's temporary folder, where it needs one: to work in, or for its system prompt.
+func (p *Plan) tempFolder() string {
+	if c := p.request.Claude; !p.ownProfile() && (c == nil || c.SystemPrompt == "") {
+		return ""
+	}
+	return state.TempFolder()
 }
 
 // ownNetwork says whether the session gets a network namespace, with a listener made inside (X09).

@@ -22,6 +22,7 @@ type Request struct {
 	Kind        string
 	Resume      bool
 	Project     string
+	ProjectID   string
 	Directory   string // absolute; where the target starts
 	Name        string
 	TemplateID  string // "": the kind's usual one
@@ -37,6 +38,11 @@ type Request struct {
 	ModelKey    credential.Secret // replaces ${MODEL_KEY} in env values
 	Token       credential.Secret // brought by the caller; empty: the host reads its file
 	Credential  string            // wire.CredentialAuto or "": what the template says
+
+	Model        string  // as the request names it, to be shown
+	Claude       *Claude // how kind claude runs without argv; nil: nobody said
+	Conversation string  // UUID of that kind's conversation
+	TraceID      string  // of the request that asked for the launch
 }
 
 // Wipe forgets the secrets that a request brought.
@@ -70,9 +76,13 @@ func (r *Request) check() error {
 		return err
 	}
 	switch r.Kind {
-	case wire.KindRun, wire.KindPty, wire.KindClaude, wire.KindPi, wire.KindCodex:
+	case wire.KindRun, wire.KindPty, wire.KindClaude:
+	case wire.KindPi, wire.KindCodex:
+		if len(r.Argv) == 0 {
+			return invalid("kind %q needs argv: relay's own session service makes its command line", r.Kind)
+		}
 	case wire.KindChat:
-		return invalid("kind %q has no process here", r.Kind)
+		return invalid("kind %q has no process here: relay's own session service is its client", r.Kind)
 	default:
 		return invalid("unknown kind %.64q", r.Kind)
 	}
@@ -94,6 +104,9 @@ func (r *Request) check() error {
 		if strings.ContainsRune(arg, 0) {
 			return invalid("an argument holds a NUL byte")
 		}
+	}
+	if err := r.checkClaude(); err != nil {
+		return err
 	}
 	if !r.Identity.Empty() && lookup(os.Environ(), shim.EnvBridgeSocket) == "" {
 		return invalid("identity without %s in the host's environment", shim.EnvBridgeSocket)

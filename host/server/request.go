@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -82,9 +83,9 @@ func parseLaunch(body []byte) (*host.Request, error) {
 			return r, err
 		}
 	}
-	r.Project = o.text("project")
+	r.Project, r.ProjectID = o.text("project"), o.projectID()
 	r.Remote = o.has("host") && string(o["host"]) != `""`
-	for _, step := range []func(*host.Request) error{o.takeTerminal, o.takeSandbox, o.takeIdentity} {
+	for _, step := range []func(*host.Request) error{o.takeTerminal, o.takeSandbox, o.takeIdentity, o.takeSessionRequest} {
 		if err := step(r); err != nil {
 			return r, err
 		}
@@ -105,6 +106,9 @@ func parseLaunch(body []byte) (*host.Request, error) {
 	case r.Credential != "" && !slices.Contains(wire.Credentials, r.Credential):
 		return r, &wire.Error{Code: wire.InvalidSpec, Message: "credential is none of auto, token, pairing, none"}
 	}
+	if held := o.text("drop_in_for"); held != "" {
+		return r, &wire.Error{Code: wire.NotHeld, Message: fmt.Sprintf("session %.128q is not held for a drop-in: this host holds none", held)}
+	}
 	r.Idle = time.Duration(idle) * time.Second
 	return r, nil
 }
@@ -119,6 +123,15 @@ func (o object) text(name string) (text string) {
 	return text
 }
 
+// projectID is the project's own id: relay sends an object, others may send the id itself.
+func (o object) projectID() string {
+	var project struct{ ID string }
+	if json.Unmarshal(o["project"], &project) == nil {
+		return project.ID
+	}
+	return o.text("project")
+}
+
 func (o object) takeTerminal(r *host.Request) error {
 	if !o.has("pty") {
 		return nil
@@ -127,12 +140,13 @@ func (o object) takeTerminal(r *host.Request) error {
 	if err != nil {
 		return err
 	}
-	r.Cols, r.Rows, err = size.terminalSize()
+	cols, rows, err := size.terminalSize(0)
+	r.Cols, r.Rows = cmp.Or(cols, defaultCols), cmp.Or(rows, defaultRows)
 	return err
 }
 
-func (o object) terminalSize() (cols, rows int, err error) {
-	if err := errors.Join(o.take("cols", &cols), o.take("rows", &rows)); err != nil || cols < 1 || rows < 1 || cols > maxSize || rows > maxSize {
+func (o object) terminalSize(least int) (cols, rows int, err error) {
+	if err := errors.Join(o.take("cols", &cols), o.take("rows", &rows)); err != nil || min(cols, rows) < least || max(cols, rows) > maxSize {
 		return 0, 0, &wire.Error{Code: wire.InvalidSpec, Message: fmt.Sprintf("cols and rows: want 1 to %d", maxSize)}
 	}
 	return cols, rows, nil
