@@ -1,4 +1,4 @@
-# make build | demo | test | race | fuzz | delays | bench | vet | cross | install — no logic of its own.
+# make build | demo | test | race | fuzz | delays | bench | vet | staticcheck | cross | install — no logic of its own.
 
 GO         ?= go
 PREFIX     ?= /usr/local
@@ -9,7 +9,7 @@ FLAGS      := -trimpath -buildvcs=false -ldflags '-s -w'
 
 export CGO_ENABLED := 0
 
-.PHONY: all build demo test vet unit scripts race real-client fuzz delays bench cross install clean
+.PHONY: all build demo test vet staticcheck unit scripts race real-client fuzz delays bench cross install clean
 
 all: build
 
@@ -25,6 +25,9 @@ vet:
 	$(GO) vet ./...
 	GOOS=darwin GOARCH=arm64 $(GO) vet ./shim ./host/... ./cmd/...
 
+staticcheck:
+	sh testscript/staticcheck.sh
+
 unit:
 	CGO_ENABLED=1 $(GO) test -race ./shim ./host/... ./cmd/...
 
@@ -35,7 +38,7 @@ scripts: build
 # host and its proxy. Each program sleeps a second at its end then, hence more at a time.
 race:
 	CGO_ENABLED=1 $(GO) build -race -trimpath -buildvcs=false -o bin/race/ ./cmd/host ./cmd/shim
-	HOSTSHIM_BIN=$(CURDIR)/bin/race $(GO) test -count=1 -short -parallel 20 ./testscript -run 'TestRules/^(s|h0[2-8]|p|b0[1-4]|t0.-story)'
+	HOSTSHIM_BIN=$(CURDIR)/bin/race $(GO) test -count=1 -short -parallel 20 ./testscript -run 'TestRules/^(s|h0[2-8]|p|b0[1-4]|t0.-served)'
 
 # The real Claude Code, from npm into a cache outside the tree: its scripts are skipped without it.
 real-client:

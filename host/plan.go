@@ -137,7 +137,7 @@ func (p *Plan) decideCredential(t settings.Template, configured bool) (err error
 }
 
 // chooseCredential says what a launch hands its target (T09): the first row that applies. A launch that may not have what
-// was asked for by name is refused; one that nobody asked it for goes without.
+// was asked for by name is refused; one that nobody asked it for goes without. The complexity: one condition a row.
 func chooseCredential(r *Request, sandboxed bool, t settings.Template, configured bool) (string, error) {
 	asked, brought := r.Credential, !r.Token.Empty()
 	able := sandboxed && !r.Remote && (r.Kind == wire.KindRun || r.Kind == wire.KindPty || r.Kind == wire.KindClaude)
