@@ -26,14 +26,17 @@ const (
 
 var errBodyTooLarge = fmt.Errorf("the body is larger than %d bytes", maxBody)
 
-// object is a JSON object by its members' exact names; of two with one name the last counts. Package json by
-// itself would take a name in any letter case, and quote values in its errors.
+// object is a JSON object by its members' exact names; of two with one name the last counts.
 type object map[string]json.RawMessage
 
 func parseObject(data []byte, name string) (object, error) {
-	var o object
-	if err := json.Unmarshal(data, &o); err != nil || o == nil {
+	v, err := wire.ParseJSON(data, false)
+	if err != nil || v.Kind() != "an object" {
 		return nil, &wire.Error{Code: wire.InvalidSpec, Message: name + " is not a JSON object"}
+	}
+	o := object{}
+	for _, m := range v.Members() {
+		o[m.Name] = m.Raw
 	}
 	return o, nil
 }
@@ -83,6 +86,9 @@ func parseLaunch(body []byte) (*host.Request, error) {
 		}
 	}
 	r.Project = o.text("project")
+	if project, err := parseObject(o["project"], "project"); err == nil {
+		r.ProjectID, r.ProjectPath = project.text("id"), project.text("path")
+	}
 	r.Remote = o.has("host") && string(o["host"]) != `""`
 	for _, step := range []func(*host.Request) error{o.takeTerminal, o.takeSandbox, o.takeIdentity} {
 		if err := step(r); err != nil {
