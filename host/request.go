@@ -21,8 +21,9 @@ type Request struct {
 	SessionID   string
 	Kind        string
 	Resume      bool
-	Project     string
-	ProjectID   string
+	Project     string // as the caller wrote it, to be shown again
+	ProjectID   string // replaces ${PROJECT_ID} in a template
+	ProjectPath string // replaces ${PROJECT_PATH}; "": the directory does
 	Directory   string // absolute; where the target starts
 	Name        string
 	TemplateID  string // "": the kind's usual one
@@ -35,7 +36,7 @@ type Request struct {
 	Sandbox     bool
 	ProfilePath string            // a profile the caller wrote; "": the host writes one
 	Identity    credential.Secret // empty: none
-	ModelKey    credential.Secret // replaces ${MODEL_KEY} in env values
+	ModelKey    credential.Secret // replaces ${MODEL_KEY} in env values; empty: such a variable is left out
 	Token       credential.Secret // brought by the caller; empty: the host reads its file
 	Credential  string            // wire.CredentialAuto or "": what the template says
 

@@ -27,14 +27,17 @@ const (
 
 var errBodyTooLarge = fmt.Errorf("the body is larger than %d bytes", maxBody)
 
-// object is a JSON object by its members' exact names; of two with one name the last counts. Package json by
-// itself would take a name in any letter case, and quote values in its errors.
+// object is a JSON object by its members' exact names; of two with one name the last counts.
 type object map[string]json.RawMessage
 
 func parseObject(data []byte, name string) (object, error) {
-	var o object
-	if err := json.Unmarshal(data, &o); err != nil || o == nil {
+	v, err := wire.ParseJSON(data, false)
+	if err != nil || v.Kind() != "an object" {
 		return nil, &wire.Error{Code: wire.InvalidSpec, Message: name + " is not a JSON object"}
+	}
+	o := object{}
+	for _, m := range v.Members() {
+		o[m.Name] = m.Raw
 	}
 	return o, nil
 }
@@ -83,7 +86,10 @@ func parseLaunch(body []byte) (*host.Request, error) {
 			return r, err
 		}
 	}
-	r.Project, r.ProjectID = o.text("project"), o.projectID()
+	r.Project, r.ProjectID = o.text("project"), o.text("project")
+	if project, err := parseObject(o["project"], "project"); err == nil {
+		r.ProjectID, r.ProjectPath = project.text("id"), project.text("path")
+	}
 	r.Remote = o.has("host") && string(o["host"]) != `""`
 	for _, step := range []func(*host.Request) error{o.takeTerminal, o.takeSandbox, o.takeIdentity, o.takeSessionRequest} {
 		if err := step(r); err != nil {
@@ -121,15 +127,6 @@ func (o object) text(name string) (text string) {
 		text = string(raw)
 	}
 	return text
-}
-
-// projectID is the project's own id: relay sends an object, others may send the id itself.
-func (o object) projectID() string {
-	var project struct{ ID string }
-	if json.Unmarshal(o["project"], &project) == nil {
-		return project.ID
-	}
-	return o.text("project")
 }
 
 func (o object) takeTerminal(r *host.Request) error {

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"hostshim/host/wire"
@@ -81,7 +82,7 @@ func FuzzParseLaunch(f *testing.F) {
 	f.Add([]byte(`{"v": 1, "session_id": "s", "kind": "pty", "directory": "/", "sandbox": {}, "pty": {"cols": 1, "rows": 1}}`))
 	f.Add([]byte(`{"identity": {"secret": "\u0061"}, "claude_token": "t", "host": 1, "project": []}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		r, err := parseLaunch(data)
+		r, err := parseLaunch(bytes.Clone(data)) // which it wipes
 		if r == nil {
 			t.Fatal("no request")
 		}
