@@ -43,7 +43,7 @@ func newSession(r *host.Request, log *slog.Logger) *session {
 	log = log.With("session", r.SessionID)
 	s := &session{id: r.SessionID, log: log, request: r, done: make(chan struct{})}
 	s.shown = wire.Session{SessionID: r.SessionID, Kind: r.Kind, Name: r.Name, Project: r.Project, Directory: r.Directory,
-		State: wire.StateStarting, Sandbox: r.Sandbox, IdleSeconds: int64(r.Idle / time.Second), CreatedAt: timestamp(), Conversation: r.Conversation}
+		State: wire.StateStarting, Sandbox: r.Sandbox, CreatedAt: timestamp(), Conversation: r.Conversation}
 	if r.Kind == wire.KindPty {
 		s.shown.Cols, s.shown.Rows = r.Cols, r.Rows
 	} else {
@@ -71,7 +71,7 @@ func (s *session) attach(r *host.Running) {
 	s.mu.Lock()
 	s.running = r
 	s.shown.TemplateID, s.shown.Sandbox, s.shown.Credential, s.shown.PairingID = r.Plan.TemplateID, r.Plan.Sandboxed, r.Plan.Credential, r.PairingID
-	s.shown.RootPID = r.ShimPID
+	s.shown.RootPID, s.shown.IdleSeconds = r.ShimPID, int64(r.Plan.Idle/time.Second)
 	closing := s.closing
 	s.mu.Unlock()
 	s.touch()
@@ -123,7 +123,7 @@ var clockZero = time.Now()
 
 // watchIdle ends the session when there was neither input nor output, nor anyone attached, for its idle timeout (H08).
 func (s *session) watchIdle() {
-	limit := s.request.Idle
+	limit := s.running.Plan.Idle
 	if limit <= 0 {
 		return
 	}

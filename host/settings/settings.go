@@ -53,7 +53,7 @@ type Client struct {
 // What the model proxy does where the settings say nothing.
 const (
 	DefaultListen      = "127.0.0.1:0"
-	defaultUpstream    = "https://api.anthropic.com"
+	DefaultUpstream    = "https://api.anthropic.com"
 	defaultIdleSeconds = 1800
 )
 
@@ -66,7 +66,7 @@ func (s *Settings) Effective() Proxy {
 }
 
 func newProxy() Proxy {
-	return Proxy{Listen: DefaultListen, Upstream: defaultUpstream, IdleTimeoutSeconds: defaultIdleSeconds}
+	return Proxy{Listen: DefaultListen, Upstream: DefaultUpstream, IdleTimeoutSeconds: defaultIdleSeconds}
 }
 
 // ErrNoTokenFile says that no credential is configured.
