@@ -166,6 +166,9 @@ func Main(args, environ []string) int {
 		return stageMain(args, environ)
 	}
 	hideMemory()
+	if len(args) > 1 && args[1] == hookWord {
+		return refuseHook()
+	}
 	o, err := parseOptions(args[min(1, len(args)):])
 	switch {
 	case err != nil:
