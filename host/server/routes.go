@@ -139,6 +139,10 @@ func (s *server) handleSessions(w http.ResponseWriter, _ *http.Request) {
 
 func (s *server) handleStatus(w http.ResponseWriter, _ *http.Request) {
 	live, ended := s.sessions.count()
-	answer(w, http.StatusOK, wire.Host{Version: shim.Version, PID: os.Getpid(), Since: s.begun.UTC().Format(time.RFC3339),
+	problem := ""
+	if err := s.broker.Failed(); err != nil {
+		problem = err.Error()
+	}
+	answer(w, http.StatusOK, wire.Host{ProxyProblem: problem, Version: shim.Version, PID: os.Getpid(), Since: s.begun.UTC().Format(time.RFC3339),
 		Socket: s.Places.Socket(), Sessions: live, Ended: ended, BaseURL: s.broker.BaseURL()})
 }

@@ -112,6 +112,8 @@ type Host struct {
 	Sessions int    `json:"sessions"` // live
 	Ended    int    `json:"ended"`    // still listed
 	BaseURL  string `json:"model_proxy"`
+	// Why the model proxy is not listening although the settings want it.
+	ProxyProblem string `json:"model_proxy_problem,omitempty"`
 }
 
 // Pairing is a session pairing (P01). The bearer itself is only in the answer to its creation.
