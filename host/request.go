@@ -77,16 +77,8 @@ func (r *Request) check() error {
 	if err := r.checkToken(); err != nil {
 		return err
 	}
-	switch r.Kind {
-	case wire.KindRun, wire.KindPty, wire.KindClaude:
-	case wire.KindPi, wire.KindCodex:
-		if len(r.Argv) == 0 {
-			return invalid("kind %q needs argv: relay's own session service makes its command line", r.Kind)
-		}
-	case wire.KindChat:
-		return invalid("kind %q has no process here: relay's own session service is its client", r.Kind)
-	default:
-		return invalid("unknown kind %.64q", r.Kind)
+	if err := r.checkKind(); err != nil {
+		return err
 	}
 	if !shim.ValidSessionID(r.SessionID) {
 		return invalid("session_id %.140q: want a letter or digit, then letters, digits, '.', '_' or '-', 128 at most", r.SessionID)
@@ -112,6 +104,21 @@ func (r *Request) check() error {
 	}
 	if !r.Identity.Empty() && lookup(os.Environ(), shim.EnvBridgeSocket) == "" {
 		return invalid("identity without %s in the host's environment", shim.EnvBridgeSocket)
+	}
+	return nil
+}
+
+func (r *Request) checkKind() error {
+	switch r.Kind {
+	case wire.KindRun, wire.KindPty, wire.KindClaude:
+	case wire.KindPi, wire.KindCodex:
+		if len(r.Argv) == 0 {
+			return invalid("kind %q needs argv: relay's own session service makes its command line", r.Kind)
+		}
+	case wire.KindChat:
+		return invalid("kind %q has no process here: relay's own session service is its client", r.Kind)
+	default:
+		return invalid("unknown kind %.64q", r.Kind)
 	}
 	return nil
 }

@@ -96,27 +96,35 @@ func parseLaunch(body []byte) (*host.Request, error) {
 			return r, err
 		}
 	}
+	r.Idle = time.Duration(idle) * time.Second
+	return r, o.check(r, version, idle)
+}
+
+// check judges what the members are together.
+func (o object) check(r *host.Request, version int, idle int64) error {
+	bad := func(format string, args ...any) error {
+		return &wire.Error{Code: wire.InvalidSpec, Message: fmt.Sprintf(format, args...)}
+	}
+	held := o.text("drop_in_for")
 	switch {
 	case version != 1:
-		return r, &wire.Error{Code: wire.InvalidSpec, Message: fmt.Sprintf("v is %d, want 1", version)}
+		return bad("v is %d, want 1", version)
 	case r.SessionID == "":
-		return r, &wire.Error{Code: wire.InvalidSpec, Message: "session_id is missing"}
+		return bad("session_id is missing")
 	case r.Kind == "":
-		return r, &wire.Error{Code: wire.InvalidSpec, Message: "kind is missing"}
+		return bad("kind is missing")
 	case r.Kind == wire.KindRun:
-		return r, &wire.Error{Code: wire.InvalidSpec, Message: fmt.Sprintf("unknown kind %q", r.Kind)}
+		return bad("unknown kind %q", r.Kind)
 	case r.Directory == "":
-		return r, &wire.Error{Code: wire.InvalidSpec, Message: "directory is missing"}
+		return bad("directory is missing")
 	case idle < 0 || idle > int64(maxDuration/time.Second):
-		return r, &wire.Error{Code: wire.InvalidSpec, Message: "idle_timeout_sec is of the wrong type, or out of range"}
+		return bad("idle_timeout_sec is of the wrong type, or out of range")
 	case r.Credential != "" && !slices.Contains(wire.Credentials, r.Credential):
-		return r, &wire.Error{Code: wire.InvalidSpec, Message: "credential is none of auto, token, pairing, none"}
+		return bad("credential is none of auto, token, pairing, none")
+	case held != "":
+		return &wire.Error{Code: wire.NotHeld, Message: fmt.Sprintf("session %.128q is not held for a drop-in: this host holds none", held)}
 	}
-	if held := o.text("drop_in_for"); held != "" {
-		return r, &wire.Error{Code: wire.NotHeld, Message: fmt.Sprintf("session %.128q is not held for a drop-in: this host holds none", held)}
-	}
-	r.Idle = time.Duration(idle) * time.Second
-	return r, nil
+	return nil
 }
 
 const maxDuration = time.Duration(1<<63 - 1)
