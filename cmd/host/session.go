@@ -24,6 +24,19 @@ starts Claude Code.
 example: eval "$(host session create --client-id my-sandbox --env)"
 `
 
+// llmProxy takes relay's name for session (R04).
+func llmProxy(args []string) int {
+	switch {
+	case len(args) == 0:
+		return usageError("no llm-proxy command", "host session --help shows its usage")
+	case args[0] == "session":
+		return session(args[1:])
+	case strings.HasPrefix(args[0], "-"):
+		return session(args)
+	}
+	return usageError(fmt.Sprintf("unknown llm-proxy command %q", args[0]), "host session --help shows its usage")
+}
+
 // session makes, lists and revokes pairings (P13).
 func session(args []string) int {
 	f := newFlags("session")
