@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -23,14 +24,7 @@ func (h *Host) planSandbox(p *Plan, t settings.Template) error {
 	if err := shim.SandboxSupported(); err != nil {
 		return unavailable(err)
 	}
-	if p.request.ProfilePath != "" {
-		return nil
-	}
-	var err error
-	if p.temp, err = state.TempFolder(); err != nil {
-		return unavailable(err)
-	}
-	if t.Agent == nil {
+	if p.request.ProfilePath != "" || t.Agent == nil {
 		return nil
 	}
 	if p.config = h.config.Places.AgentFolder(t.Agent.Folder); p.config == "" {
@@ -48,8 +42,10 @@ func (h *Host) planEnv(p *Plan, t settings.Template) error {
 	if socket := lookup(h.config.Environ, shim.EnvBridgeSocket); socket != "" {
 		own = append(own, shim.EnvBridgeSocket+"="+socket)
 	}
-	if p.temp != "" {
-		own = append(own, "TMPDIR="+p.temp, "CLAUDE_CODE_TMPDIR="+p.temp)
+	if p.ownProfile() {
+		// zsh writes its here-documents to /tmp unless it is told another place.
+		own = append(own, "TMPDIR="+p.temp, "CLAUDE_CODE_TMPDIR="+p.temp, "TMPPREFIX="+p.temp+"/zsh")
+		own = append(own, systemTempEnv(p.temp)...)
 	}
 	fromTemplate := t.Env
 	if p.config != "" {
@@ -60,8 +56,9 @@ func (h *Host) planEnv(p *Plan, t settings.Template) error {
 		own = append(own, shim.EnvTokenFD+"="+strconv.Itoa(shim.TokenFD))
 	}
 	env, warnings, err := buildEnv(envSpec{
-		Base: h.config.Environ, Template: fromTemplate, Request: p.request.Env, Passthrough: t.EnvPassthrough,
-		ModelKey: p.request.ModelKey, Own: own, Credential: p.Credential,
+		Base: h.config.Environ, Template: fromTemplate, Request: p.request.Env, Own: own, ModelKey: p.request.ModelKey,
+		Passthrough: slices.Concat(t.EnvPassthrough, p.request.KeepEnv), Credential: p.Credential,
+		Guarded: p.Sandboxed && p.request.Kind == wire.KindRun,
 	})
 	h.warnAll(warnings)
 	if err != nil {
@@ -73,10 +70,13 @@ func (h *Host) planEnv(p *Plan, t settings.Template) error {
 
 // planProfile makes the profile's text. It stays in memory until the launch.
 func (h *Host) planProfile(p *Plan, t settings.Template, private []string) error {
-	if !p.Sandboxed || p.request.ProfilePath != "" {
+	if !p.ownProfile() {
 		return nil
 	}
 	home, _ := os.UserHomeDir()
+	if err := refuseHome(p.request.Directory, home, t); err != nil {
+		return err
+	}
 	private = append(private, h.config.Places.State, h.config.Places.Settings)
 	port := shim.ModelPort
 	if p.network == shim.NetworkModel && !OwnNetworks {
@@ -95,10 +95,10 @@ func (h *Host) planProfile(p *Plan, t settings.Template, private []string) error
 	}
 	path := lookup(p.env, "PATH")
 	profile, err := sandbox.Build(sandbox.Spec{
-		GOOS: runtime.GOOS, Home: home, WorkDir: p.request.Directory, TempDir: p.temp, UserTempDir: userTempDir(),
+		GOOS: runtime.GOOS, Home: home, ConfigHome: os.Getenv("XDG_CONFIG_HOME"), WorkDir: p.request.Directory, TempDir: p.temp, UserTempDir: state.UserTemp(),
 		Program: FindProgram(p.argv[0], path, p.request.Directory), Path: path,
 		Read: t.Read, ReadIfThere: t.ReadIfThere, ReadWrite: readWrite, Deny: t.Deny, Granted: granted, Private: private,
-		Network: p.network, ModelPort: port,
+		Network: p.network, ModelPort: port, Terminals: p.terminals, ListAbove: t.Agent != nil && t.Agent.ListsAbove,
 	})
 	if err != nil {
 		return unavailable(err)
@@ -106,6 +106,44 @@ func (h *Host) planProfile(p *Plan, t settings.Template, private []string) error
 	h.warnAll(profile.Warnings)
 	p.profile = &profile
 	return nil
+}
+
+// ownProfile says whether the host writes the session's profile.
+func (p *Plan) ownProfile() bool { return p.Sandboxed && p.request.ProfilePath == "" }
+
+// tempFolder names the session's temporary folder, where it needs one: to work in, or for its system prompt.
+func (p *Plan) tempFolder() (string, error) {
+	if c := p.request.Claude; !p.ownProfile() && (c == nil || c.SystemPrompt == "") {
+		return "", nil
+	}
+	return state.TempFolder()
+}
+
+// refuseHome refuses the home folder, and what holds it, as a place to work in: the session could read and change all that
+// a person has (X16). A template that grants the folder by name is meant so.
+func refuseHome(dir, home string, t settings.Template) error {
+	place := func(path string) string {
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			return real
+		}
+		return filepath.Clean(path)
+	}
+	around := func(outer, path string) bool {
+		return outer == "/" || path == outer || strings.HasPrefix(path, outer+"/")
+	}
+	dir, home = place(dir), place(home)
+	if !filepath.IsAbs(home) || !around(dir, home) {
+		return nil
+	}
+	for _, entry := range t.ReadWrite {
+		if rest, ok := strings.CutPrefix(entry, "~"); ok {
+			entry = home + rest
+		}
+		if around(place(entry), dir) {
+			return nil
+		}
+	}
+	return invalid(`directory %q is your home folder, or holds it: name a project with --dir, or grant the folder by name, as with "read_write": ["~"] in a template`, dir)
 }
 
 // ownNetwork says whether the session gets a network namespace, with a listener made inside (X09).

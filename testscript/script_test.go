@@ -113,7 +113,7 @@ func (s *script) setUp() error {
 	}
 	s.vars, s.exempt = map[string]string{}, map[string]bool{}
 	s.procs, s.handles = map[string]*proc{}, map[string]*handle{}
-	s.timeout = 3 * time.Minute // far more than any needs: it ends what hangs, and says nothing of speed
+	s.timeout = 5 * time.Minute // far more than any needs: it ends what hangs, and says nothing of speed
 	s.addSecret("TOKEN", tokenMarker+randomHex(16))
 	s.addClient()
 	for _, dir := range []string{s.dir, home, s.env["TMPDIR"]} {

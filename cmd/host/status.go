@@ -24,6 +24,8 @@ func status(args []string) int {
 	s := doctor.Look(places)
 	if s.Host, err = f.runningHost(); err != nil {
 		s.Problems = append(s.Problems, err.Error())
+	} else if s.Host != nil && s.Host.ProxyProblem != "" {
+		s.Problems = append(s.Problems, "model proxy: "+s.Host.ProxyProblem)
 	}
 	if *asJSON {
 		return printJSON(s)
@@ -37,6 +39,13 @@ func status(args []string) int {
 		show("Claude token file", s.Paths.ClaudeTokenFile)
 	}
 	show("Sandbox", s.Sandbox)
+	for _, d := range s.Denied {
+		name := "Denied"
+		if d.ReadOnly {
+			name = "Read-only"
+		}
+		show(name, fmt.Sprintf("%s (%s)", d.Path, d.Why))
+	}
 	if r := s.Host; r != nil {
 		show("Host", fmt.Sprintf("running since %s, process %d, %d sessions, on %s", r.Since, r.PID, r.Sessions, r.Socket))
 		if r.BaseURL != "" {

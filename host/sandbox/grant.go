@@ -66,6 +66,10 @@ func (b *builder) session() error {
 	if err != nil {
 		return fmt.Errorf("working directory %q: %w", b.spec.WorkDir, err)
 	}
+	b.work = work
+	if b.spec.ListAbove {
+		b.above = work.real
+	}
 	b.add(grant{place: work, write: true, from: fromSession})
 
 	temp, err := b.locate(b.spec.TempDir)
@@ -183,9 +187,9 @@ func (b *builder) holdsDisks(p place) bool {
 	return false
 }
 
-// toBe decides about a read_write entry that is missing. A folder will be made. A file is for the target
-// to make: macOS judges names, so the name can be granted ahead; Linux grants what is there, and an empty
-// file in the place of, say, a JSON one would break the program that reads it.
+// toBe decides about a read_write entry that is missing. A folder will be made. A file is for the target to make. macOS
+// judges names, so the name can be granted in advance. Linux can only grant what is there, and the host makes no empty
+// file: one in place of a JSON file would break the program that reads it.
 func (b *builder) toBe(entry string, g grant) (grant, error) {
 	if !looksLikeFile(entry) {
 		b.create = append(b.create, b.plan(g.place)...)
