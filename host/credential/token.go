@@ -57,7 +57,6 @@ func mistakenFor(b []byte) string {
 		})
 	}
 	name, value, assigns := bytes.Cut(bytes.TrimPrefix(b, []byte("export ")), []byte("="))
-	field, _, isHeader := bytes.Cut(b, []byte(": "))
 	switch {
 	case len(b) == 0:
 	case b[0] == '"' || b[0] == '\'' || b[0] == '`':
@@ -66,8 +65,6 @@ func mistakenFor(b []byte) string {
 		return "JSON"
 	case assigns && isName(name) && len(value) > 0 && value[0] != '=': // padding of base64 ends with '='
 		return "an assignment NAME=VALUE"
-	case isHeader && isName(bytes.ReplaceAll(field, []byte("-"), nil)), len(b) > 7 && bytes.EqualFold(b[:7], []byte("bearer ")):
-		return "a header"
 	}
 	return ""
 }
