@@ -37,6 +37,9 @@ func status(args []string) int {
 		show("Claude token file", s.Paths.ClaudeTokenFile)
 	}
 	show("Sandbox", s.Sandbox)
+	for _, t := range s.Templates {
+		show("Template "+t.ID, t.Text)
+	}
 	if r := s.Host; r != nil {
 		show("Host", fmt.Sprintf("running since %s, process %d, %d sessions, on %s", r.Since, r.PID, r.Sessions, r.Socket))
 		if r.BaseURL != "" {
