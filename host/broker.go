@@ -158,7 +158,7 @@ func (b *Broker) policy() (llmproxy.Policy, error) {
 }
 
 func (b *Broker) audit(e llmproxy.Event) {
-	row := state.Row{Event: e.Name, Outcome: state.OutcomeOK, PairingID: e.Session.ID, TemplateID: e.Session.ClientID,
+	row := state.Row{Event: e.Name, Outcome: state.OutcomeOK, PairingID: e.Pairing.ID, TemplateID: e.Pairing.ClientID,
 		Credential: wire.CredentialPairing}
 	if e.Reason != "revoked" {
 		row.Error = e.Reason

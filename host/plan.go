@@ -23,21 +23,22 @@ type Plan struct {
 	Credential string        // wire.CredentialNone, CredentialToken or CredentialPairing
 	Idle       time.Duration // how long a served session may go without input and output; 0: for ever
 
-	request *Request
-	argv    []string
-	env     []string
-	token   credential.Secret // what descriptor 5 will carry, if it is known by now
-	network string            // shim.NetworkOpen or shim.NetworkModel
-	profile *sandbox.Profile  // nil: unsandboxed, or the caller brought a profile
-	temp    string            // folder of the session's own, removed at its end
-	config  string            // configuration folder that the host keeps for the template's agent; "": none
-	agent   *settings.Agent   // nil: the template names none
+	request   *Request
+	argv      []string
+	env       []string
+	token     credential.Secret // what descriptor 5 will carry, if it is known by now
+	network   string            // shim.NetworkOpen or shim.NetworkModel
+	profile   *sandbox.Profile  // nil: unsandboxed, or the caller brought a profile
+	terminals []string          // those on descriptors 0 to 2, where a profile names them (macOS)
+	temp      string            // folder of the session's own, removed at its end
+	config    string            // configuration folder that the host keeps for the template's agent; "": none
+	agent     *settings.Agent   // nil: the template names none
 }
 
 // plan decides a launch. It reads the settings and the token file anew (T05) and changes nothing. With an error the plan
 // holds what was decided by then, for the audit row.
-func (h *Host) plan(r *Request) (*Plan, error) {
-	p := &Plan{request: r, TemplateID: r.TemplateID, Sandboxed: r.Sandbox, Credential: wire.CredentialNone, network: shim.NetworkOpen}
+func (h *Host) plan(r *Request, io Stdio) (*Plan, error) {
+	p := &Plan{request: r, TemplateID: r.TemplateID, Sandboxed: r.Sandbox, Credential: wire.CredentialNone, network: shim.NetworkOpen, terminals: io.terminals()}
 	set, warnings, err := settings.Load(h.config.Places.Settings, h.config.Places.Named)
 	if err != nil {
 		return p, unavailable(err)
@@ -114,8 +115,7 @@ func (r *Request) command(t settings.Template) ([]string, error) {
 	return append(append([]string(nil), argv...), r.ExtraArgs...), nil
 }
 
-// decideCredential says what the launch hands its target, and with which network. A launch that goes without a token where
-// one would be expected says so, with the cure.
+// decideCredential says what the launch hands its target, and with which network.
 func (h *Host) decideCredential(p *Plan, t settings.Template, configured bool) error {
 	r := p.request
 	give, err := chooseCredential(r, p.Sandboxed, t, configured)
@@ -132,15 +132,23 @@ func (h *Host) decideCredential(p *Plan, t settings.Template, configured bool) e
 			give = wire.CredentialPairing // the proxy takes nothing else
 		}
 	}
-	if would, err := chooseCredential(r, p.Sandboxed, t, true); !configured && err == nil && would == wire.CredentialToken && give == wire.CredentialNone && h.ownProgram(r, t) {
-		h.config.Warn(fmt.Sprintf("template %q hands over a token, but claude_token_file is not set: name the token's file in settings.json, or say --credential none", t.ID))
+	p.Credential = h.orWithout(r, p.Sandboxed, t, configured, give, byName)
+	return nil
+}
+
+// orWithout is what the launch hands over in the end. One that goes without a token says so, with the cure.
+func (h *Host) orWithout(r *Request, sandboxed bool, t settings.Template, configured bool, give string, byName bool) string {
+	if !configured && give == wire.CredentialNone {
+		would, err := chooseCredential(r, sandboxed, t, true)
+		if err == nil && would == wire.CredentialToken && h.ownProgram(r, t) {
+			h.config.Warn(fmt.Sprintf("template %q hands over a token, but claude_token_file is not set: name the token's file in settings.json, or say --credential none", t.ID))
+		}
 	}
 	if give == wire.CredentialToken && !byName && r.Kind == wire.KindRun && !h.ownProgram(r, t) {
 		h.config.Warn(fmt.Sprintf("%q gets no token, which goes to the template's own %q: --credential token hands it over", r.Argv[0], t.Command))
-		give = wire.CredentialNone
+		return wire.CredentialNone
 	}
-	p.Credential = give
-	return nil
+	return give
 }
 
 // ownProgram says whether the target is the template's own command. The same file by another name is not: such a name
@@ -168,7 +176,7 @@ func (h *Host) ownProgram(r *Request, t settings.Template) bool {
 }
 
 // chooseCredential says what a launch hands its target (T09): the first row that applies. A launch that may not have what
-// was asked for by name is refused; one that nobody asked it for goes without.
+// was asked for by name is refused; one that nobody asked it for goes without. The complexity: one condition a row.
 func chooseCredential(r *Request, sandboxed bool, t settings.Template, configured bool) (string, error) {
 	asked, brought := r.Credential, !r.Token.Empty()
 	able := sandboxed && !r.Remote && (r.Kind == wire.KindRun || r.Kind == wire.KindPty || r.Kind == wire.KindClaude)

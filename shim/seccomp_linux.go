@@ -7,59 +7,74 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The filter refuses the few system calls that reach past Landlock and the dropped capabilities (X08–X11). It
-// is small on purpose: a list of what is allowed would break the programs that people run in the sandbox.
+// The filter refuses the few system calls that reach past Landlock and the dropped capabilities (X08–X11). It is small on
+// purpose: a list of allowed calls would break programs that people run in the sandbox.
 
-// denial is one system call, and when it fails.
+// denial is system calls and the condition under which they fail.
 type denial struct {
-	nr    uint32
+	calls []uint32
 	when  []unix.SockFilter // ends in a return; nil: always
 	errno unix.Errno
 }
 
-// The fields of struct seccomp_data. Of an argument the kernel looks at the low half alone where it is an int,
-// so the filter must too, or a set high bit would slip past it. Both architectures are little-endian.
+func calls(numbers ...uint32) []uint32 { return numbers }
+
+// Offsets in struct seccomp_data. Where an argument is an int the kernel ignores its high half. So the filter must compare
+// only the low half, or a high bit that is set would defeat it. Both architectures are little-endian.
 const (
 	dataNr   = 0
 	dataArch = 4
 	dataArg  = 16 // plus 8 for each argument before
 )
 
-// foreignBit marks the numbers of x32, which the x86-64 kernel would otherwise take under its own architecture.
-// No architecture here has a number that high.
+// foreignBit marks the numbers of x32 calls, which come under the architecture of x86-64. No native call on either
+// architecture has a number that high.
 const foreignBit = 0x40000000
 
 func denials(model bool) []denial {
 	list := []denial{
-		// Typing into the terminal, for the user's shell to run later (X11).
-		{nr: unix.SYS_IOCTL, when: argIs(1, refuse, allow, unix.TIOCSTI, unix.TIOCLINUX)},
-		// Limits of other processes (X08).
-		{nr: unix.SYS_PRLIMIT64, when: argIs(0, allow, refuse, 0)},
-		// A user namespace inside would hold every capability again. clone3 hides its flags in memory; told
-		// that there is no such call, the C libraries fall back to clone.
-		{nr: unix.SYS_UNSHARE, when: argHas(0, unix.CLONE_NEWUSER)},
-		{nr: unix.SYS_CLONE, when: argHas(0, unix.CLONE_NEWUSER)},
-		{nr: unix.SYS_CLONE3, errno: unix.ENOSYS},
-		{nr: unix.SYS_SETNS, errno: unix.EPERM},
-		// Its rings make sockets, and more, without a system call for each.
-		{nr: unix.SYS_IO_URING_SETUP, errno: unix.EPERM},
-		// The keyrings of the user and of the login session hold other programs' secrets.
-		{nr: unix.SYS_KEYCTL, errno: unix.EPERM},
-		{nr: unix.SYS_ADD_KEY, errno: unix.EPERM},
-		{nr: unix.SYS_REQUEST_KEY, errno: unix.EPERM},
+		// Input pushed into the terminal would be run by the user's shell later (X11).
+		// An exclusive terminal, another line discipline or a diverted console would lock the user out (X14).
+		{calls: calls(unix.SYS_IOCTL), when: argIs(1, refuse, allow, unix.TIOCSTI, unix.TIOCLINUX, unix.TIOCEXCL, unix.TIOCSETD, unix.TIOCCONS)},
+		// Other processes' limits (X08).
+		{calls: calls(unix.SYS_PRLIMIT64), when: argIs(0, allow, refuse, 0)},
+		// In a new user namespace the target would have every capability again. clone3 keeps its flags in memory, where
+		// a filter cannot look. On ENOSYS the C libraries use clone instead.
+		{calls: calls(unix.SYS_UNSHARE, unix.SYS_CLONE), when: argHas(0, unix.CLONE_NEWUSER)},
+		{calls: calls(unix.SYS_CLONE3), errno: unix.ENOSYS},
+		{calls: calls(unix.SYS_SETNS), errno: unix.EPERM},
+		// A ring makes sockets, opens files and more without system calls, so past any filter.
+		{calls: calls(unix.SYS_IO_URING_SETUP), errno: unix.EPERM},
+		// The keyrings of the user and the login session hold other programs' secrets.
+		{calls: calls(unix.SYS_KEYCTL, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY), errno: unix.EPERM},
 	}
+	list = append(list, setIDDenials()...)
 	if model {
-		// A network namespace covers neither Unix sockets with a path nor vsock, Bluetooth and others of their
-		// kind, so only what it does cover can be made (X09). Netlink is for the list of interfaces, nothing else.
-		// A pair of datagram sockets could be sent elsewhere than to each other; streams cannot.
+		// A network namespace does not confine Unix sockets with a path, vsock, Bluetooth and others. So the target can
+		// make only the kinds that it does confine (X09). Netlink is allowed for listing interfaces only. One of a pair
+		// of datagram sockets can send to another socket than its peer; a stream cannot.
 		list = append(list,
-			denial{nr: unix.SYS_SOCKET, when: modelSocket()},
-			denial{nr: unix.SYS_SOCKETPAIR, when: modelPair()})
+			denial{calls: calls(unix.SYS_SOCKET), when: modelSocket()},
+			denial{calls: calls(unix.SYS_SOCKETPAIR), when: modelPair()})
 	}
 	return list
 }
 
-// filter builds the program: architecture, then a chain of comparisons, each with its own way out.
+// setIDDenials keep the target from making set-user-ID and set-group-ID files (X14). Started by another user, such a
+// file would run with this user's rights, outside of any sandbox. The mode of openat2 is in memory, where a filter cannot
+// look. On ENOSYS programs use openat instead.
+func setIDDenials() []denial {
+	const setID = unix.S_ISUID | unix.S_ISGID
+	return []denial{
+		{calls: append(calls(unix.SYS_FCHMOD), secondArgModes...), when: argHas(1, setID)},
+		{calls: calls(unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_MKDIRAT, unix.SYS_MKNODAT), when: argHas(2, setID)},
+		{calls: openCalls, when: openHas(1, setID)},
+		{calls: calls(unix.SYS_OPENAT), when: openHas(2, setID)},
+		{calls: calls(unix.SYS_OPENAT2), errno: unix.ENOSYS},
+	}
+}
+
+// filter builds the program: it checks the architecture, then compares the call with each denial in turn.
 func filter(model bool) []unix.SockFilter {
 	prog := []unix.SockFilter{
 		load(dataArch),
@@ -74,7 +89,14 @@ func filter(model bool) []unix.SockFilter {
 		if then == nil {
 			then = []unix.SockFilter{fail(d.errno)}
 		}
-		prog = append(prog, jump(unix.BPF_JEQ, d.nr, 0, uint8(len(then))))
+		last := len(d.calls) - 1
+		if last < 0 {
+			continue // this architecture has none of these calls
+		}
+		for i, nr := range d.calls[:last] {
+			prog = append(prog, jump(unix.BPF_JEQ, nr, uint8(last-i), 0))
+		}
+		prog = append(prog, jump(unix.BPF_JEQ, d.calls[last], 0, uint8(len(then))))
 		prog = append(prog, then...)
 	}
 	return append(prog, allow)
@@ -99,7 +121,7 @@ func jump(op uint16, k uint32, yes, no uint8) unix.SockFilter {
 	return unix.SockFilter{Code: unix.BPF_JMP | op | unix.BPF_K, K: k, Jt: yes, Jf: no}
 }
 
-// argIs returns match where the argument is one of values.
+// argIs returns match if the argument is one of values, else other.
 func argIs(arg uint32, match, other unix.SockFilter, values ...uint32) []unix.SockFilter {
 	prog := []unix.SockFilter{load(dataArg + 8*arg)}
 	for i, v := range values {
@@ -108,9 +130,17 @@ func argIs(arg uint32, match, other unix.SockFilter, values ...uint32) []unix.So
 	return append(prog, other, match)
 }
 
-// argHas refuses where the argument holds the bit.
-func argHas(arg, bit uint32) []unix.SockFilter {
-	return []unix.SockFilter{load(dataArg + 8*arg), jump(unix.BPF_JSET, bit, 0, 1), refuse, allow}
+// argHas refuses if the argument has one of the bits set.
+func argHas(arg, bits uint32) []unix.SockFilter {
+	return []unix.SockFilter{load(dataArg + 8*arg), jump(unix.BPF_JSET, bits, 0, 1), refuse, allow}
+}
+
+// openHas refuses if the call makes a file and its mode, which follows the flags, has one of the bits set. Other opens
+// have no mode, and anything may be in its place.
+func openHas(flags, bits uint32) []unix.SockFilter {
+	const makes = unix.O_CREAT | unix.O_TMPFILE&^unix.O_DIRECTORY
+	prog := []unix.SockFilter{load(dataArg + 8*flags), jump(unix.BPF_JSET, makes, 1, 0), allow}
+	return append(prog, argHas(flags+1, bits)...)
 }
 
 // modelSocket allows IPv4, IPv6 and route netlink.
@@ -127,7 +157,7 @@ func modelSocket() []unix.SockFilter {
 	}
 }
 
-// modelPair allows pairs of streams; a socket's type carries flags in its upper bits.
+// modelPair allows pairs of streams. The upper bits of a socket's type are flags.
 func modelPair() []unix.SockFilter {
 	const typeMask = 0xf
 	return []unix.SockFilter{
@@ -140,7 +170,7 @@ func modelPair() []unix.SockFilter {
 	}
 }
 
-// loadFilter binds this thread, and what it becomes. It needs no_new_privs.
+// loadFilter confines this thread and the program that it executes. It needs no_new_privs.
 func loadFilter(model bool) error {
 	prog := filter(model)
 	fprog := unix.SockFprog{Len: uint16(len(prog)), Filter: &prog[0]}
@@ -150,7 +180,7 @@ func loadFilter(model bool) error {
 	return nil
 }
 
-// seccompSupported asks for an answer that the filter gives.
+// seccompSupported asks the kernel whether it knows the action that the filter uses.
 func seccompSupported() error {
 	action := uint32(unix.SECCOMP_RET_ERRNO)
 	if _, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_GET_ACTION_AVAIL, 0, uintptr(unsafe.Pointer(&action))); errno != 0 {

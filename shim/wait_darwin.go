@@ -5,28 +5,29 @@ import (
 	"os/signal"
 	"sync/atomic"
 	"syscall"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
 
-// dieWithShim: macOS has no parent-death signal (documented limit of S19).
+// dieWithShim does nothing: macOS has no parent-death signal (a documented limit of S19).
 func dieWithShim(*syscall.SysProcAttr) {}
 
-// startSignals: the runtime's own handlers are reset by exec; what it does not handle stays as it was.
-func startSignals() {}
+// resetDispositions does nothing: exec resets the runtime's handlers, and other signals stay as the caller had them.
+func resetDispositions() {}
 
-// blockOnly: a thread's mask is out of reach without cgo; the caller's goes on to the target.
-func blockOnly([]os.Signal) {}
+// setMask does nothing: a thread's mask is out of reach without cgo. The target gets the caller's mask.
+func setMask([]os.Signal) {}
 
-// ByDefault leaves the signal to the runtime, which then ends the program by it, and says whether it does. For QUIT
-// it would print its goroutines first, so that one is left to the exit status.
+// ByDefault leaves sig to the runtime, which then ends this program by it. It says whether that is so. For QUIT it is
+// not: the runtime would print its goroutines first, so only the exit status tells of a QUIT.
 func ByDefault(sig syscall.Signal) bool {
 	signal.Reset(sig)
 	return sig != syscall.SIGQUIT
 }
 
-// watch sees the target's state without reaping it: its end by a kernel queue, its stops by waitid.
+// watch sees the target's state without reaping the target: its exit by a kernel queue, its stops by waitid.
 type watch struct {
 	pid    int
 	exited *atomic.Bool
@@ -34,27 +35,54 @@ type watch struct {
 
 func watchTarget(pid int, s *signals) watch {
 	w := watch{pid, new(atomic.Bool)}
-	queue, err := unix.Kqueue()
-	if err != nil {
-		w.exited.Store(true) // the reaping wait that follows blocks until the end: late, but right
-		s.child <- syscall.SIGCHLD
-		return w
-	}
-	unix.CloseOnExec(queue)
 	go func() {
-		defer unix.Close(queue)
-		ask := []unix.Kevent_t{{Ident: uint64(pid), Filter: unix.EVFILT_PROC, Flags: unix.EV_ADD | unix.EV_ONESHOT, Fflags: unix.NOTE_EXIT}}
-		got := make([]unix.Kevent_t, 1)
-		for {
-			n, err := unix.Kevent(queue, ask, got, nil)
-			if n > 0 || (err != nil && err != unix.EINTR) {
-				break
-			}
+		if awaitExit(pid) != nil {
+			pollExit(pid)
 		}
 		w.exited.Store(true)
-		s.child <- syscall.SIGCHLD
+		s.childChanged()
 	}()
 	return w
+}
+
+// awaitExit waits for the exit of a process by a kernel queue. An error does not mean that the process has exited. The
+// shim would stop forwarding signals if it took one for the exit.
+func awaitExit(pid int) error {
+	queue, err := unix.Kqueue()
+	if err != nil {
+		return err
+	}
+	defer unix.Close(queue)
+	unix.CloseOnExec(queue)
+	ask := []unix.Kevent_t{{Ident: uint64(pid), Filter: unix.EVFILT_PROC, Flags: unix.EV_ADD | unix.EV_ONESHOT, Fflags: unix.NOTE_EXIT}}
+	got := make([]unix.Kevent_t, 1)
+	for {
+		n, err := unix.Kevent(queue, ask, got, nil)
+		switch {
+		case err == unix.EINTR:
+			continue
+		case err == unix.ESRCH: // it has ended already
+			return nil
+		case err != nil:
+			return err
+		case n > 0 && got[0].Flags&unix.EV_ERROR != 0 && syscall.Errno(got[0].Data) != unix.ESRCH:
+			return syscall.Errno(got[0].Data)
+		case n > 0:
+			return nil
+		}
+	}
+}
+
+// pollExit asks until the process is there only to be reaped.
+func pollExit(pid int) {
+	const zombie = 5 // SZOMB
+	for every := time.NewTicker(20 * time.Millisecond); ; <-every.C {
+		info, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
+		if err != nil || info.Proc.P_stat == zombie {
+			every.Stop()
+			return
+		}
+	}
 }
 
 func (w watch) state() (exited bool, stopped syscall.Signal) {

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"syscall"
 
-	"golang.org/x/sys/unix"
-
 	"hostshim/host"
 	"hostshim/shim"
 )
@@ -66,9 +64,4 @@ func run(args []string) int {
 		syscall.Kill(os.Getpid(), end.Shim)
 	}
 	return end.Status
-}
-
-func isTerminal(f *os.File) bool {
-	_, err := unix.IoctlGetTermios(int(f.Fd()), getTermios)
-	return err == nil
 }

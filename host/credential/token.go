@@ -51,11 +51,6 @@ func trim(content []byte) ([]byte, error) {
 // mistakenFor says what a token file holds that holds no token as such. No provider would take it, and a person would be
 // told that the token is wrong. Of the content nothing is said.
 func mistakenFor(b []byte) string {
-	isName := func(name []byte) bool {
-		return len(name) > 0 && !bytes.ContainsFunc(name, func(c rune) bool {
-			return !(c == '_' || c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z')
-		})
-	}
 	name, value, assigns := bytes.Cut(bytes.TrimPrefix(b, []byte("export ")), []byte("="))
 	switch {
 	case len(b) == 0:
@@ -67,4 +62,11 @@ func mistakenFor(b []byte) string {
 		return "an assignment NAME=VALUE"
 	}
 	return ""
+}
+
+// isName says whether a shell would take name as a variable's.
+func isName(name []byte) bool {
+	return len(name) > 0 && !bytes.ContainsFunc(name, func(c rune) bool {
+		return !(c == '_' || c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z')
+	})
 }

@@ -25,6 +25,7 @@ type Status struct {
 	Paths     StatusPaths      `json:"paths"`
 	Sandbox   string           `json:"sandbox"`
 	Templates []StatusTemplate `json:"templates"`
+	Denied    []sandbox.Closed `json:"denied"` // what every sandbox is denied (X06, X12, X16)
 	Warnings  []string         `json:"warnings"`
 	Problems  []string         `json:"problems"`
 	Host      *wire.Host       `json:"host,omitempty"` // the one that runs; nil: none does
@@ -78,7 +79,7 @@ func Look(p state.Places) Status {
 
 // look does not try what starts a process.
 func look(p state.Places) (s Status, problems []problem) {
-	s = Status{Version: shim.Version, Sandbox: "available", Templates: []StatusTemplate{}, Warnings: []string{}, Problems: []string{},
+	s = Status{Version: shim.Version, Sandbox: "available", Templates: []StatusTemplate{}, Denied: []sandbox.Closed{}, Warnings: []string{}, Problems: []string{},
 		Paths: StatusPaths{Settings: p.Settings, State: p.State, Data: p.Data, Shim: p.Shim}}
 	found := func(check string, err error) {
 		if err != nil {
@@ -91,7 +92,8 @@ func look(p state.Places) (s Status, problems []problem) {
 		found(checkSettings, err)
 	} else {
 		s.Paths.ClaudeTokenFile = set.ClaudeTokenFile
-		s.Warnings = append(s.Warnings, lookAtTokens(p, set, found)...)
+		s.Denied, warnings = lookAtTokens(p, set, found)
+		s.Warnings = append(s.Warnings, warnings...)
 		for _, t := range set.All() {
 			s.Templates = append(s.Templates, shown(t))
 		}
@@ -118,7 +120,7 @@ func shown(t settings.Template) StatusTemplate {
 }
 
 // lookAtTokens looks at the files that hold credentials: whether there is a usable one, and whether a sandbox can deny them.
-func lookAtTokens(p state.Places, set *settings.Settings, found func(string, error)) (warnings []string) {
+func lookAtTokens(p state.Places, set *settings.Settings, found func(string, error)) (denied []sandbox.Closed, warnings []string) {
 	private, err := set.TokenFiles()
 	found(checkToken, err)
 	switch key, path, err := set.TokenFile(""); {
@@ -132,8 +134,11 @@ func lookAtTokens(p state.Places, set *settings.Settings, found func(string, err
 		token.Wipe()
 	}
 	home, _ := os.UserHomeDir()
-	found(checkSettings, sandbox.Deniable(runtime.GOOS, home, append(private, p.State, p.Settings)))
-	return warnings
+	denied, err = sandbox.Always(sandbox.Spec{
+		GOOS: runtime.GOOS, Home: home, ConfigHome: os.Getenv("XDG_CONFIG_HOME"), Private: append(private, p.State, p.Settings),
+	})
+	found(checkSettings, err)
+	return denied, warnings
 }
 
 // lookAtState says why the state folder, or what there is of its path, cannot be used.

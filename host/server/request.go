@@ -86,9 +86,7 @@ func parseLaunch(body []byte) (*host.Request, error) {
 		}
 	}
 	r.Project = o.text("project")
-	if project, err := parseObject(o["project"], "project"); err == nil {
-		r.ProjectID, r.ProjectPath = project.text("id"), project.text("path")
-	}
+	r.ProjectID, r.ProjectPath = o.project()
 	r.Remote = o.has("host") && string(o["host"]) != `""`
 	for _, step := range []func(*host.Request) error{o.takeTerminal, o.takeSandbox, o.takeIdentity} {
 		if err := step(r); err != nil {
@@ -123,6 +121,15 @@ func (o object) text(name string) (text string) {
 		text = string(raw)
 	}
 	return text
+}
+
+// project is relay's object. What else stands there is only shown again.
+func (o object) project() (id, path string) {
+	p, err := parseObject(o["project"], "project")
+	if err != nil {
+		return "", ""
+	}
+	return p.text("id"), p.text("path")
 }
 
 func (o object) takeTerminal(r *host.Request) error {

@@ -23,6 +23,7 @@ type Agent struct {
 	Installer   string            // in its package, of npm: what sets the package up
 	FirstFile   string            // written into an empty configuration folder
 	FirstText   string
+	ListsAbove  bool // on macOS it lists the folders above the working directory, and stops where it cannot
 }
 
 // Claude is Claude Code.
@@ -44,6 +45,7 @@ var Claude = Agent{
 	// not answer. A session that gets its credential on a descriptor needs none of it. Whether to trust the folder is
 	// still asked.
 	FirstFile: ".claude.json", FirstText: `{"hasCompletedOnboarding":true}` + "\n",
+	ListsAbove: true, // it is a Bun program
 }
 
 // HalfInstalled is the installer to run where the program at path is only a package's stand-in, which npm leaves with
