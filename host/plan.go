@@ -47,6 +47,7 @@ func (h *Host) plan(r *Request, io Stdio) (*Plan, error) {
 	if err := r.check(); err != nil {
 		return p, err
 	}
+	h.warnHeadless(r)
 	template, err := r.template(set)
 	if err != nil {
 		return p, invalid("%v", err)
@@ -56,7 +57,8 @@ func (h *Host) plan(r *Request, io Stdio) (*Plan, error) {
 	if r.Kind == wire.KindRun && !template.Sandboxed() {
 		p.Sandboxed = false // a person's own settings say so; a request says it itself
 	}
-	if p.argv, err = r.command(template); err != nil {
+	p.temp = p.tempFolder()
+	if p.argv, err = p.command(template); err != nil {
 		return p, err
 	}
 	if err := h.decideCredential(p, template, set.ClaudeTokenFile != ""); err != nil {
@@ -77,13 +79,17 @@ func (h *Host) plan(r *Request, io Stdio) (*Plan, error) {
 	return p, h.planProfile(p, template, private)
 }
 
-// template is the request's template with all that this launch can fill in.
+// template is the request's template with all that this launch can fill in. One that nobody knows is only a name where the
+// request brings its program: it grants nothing.
 func (r *Request) template(set *settings.Settings) (settings.Template, error) {
 	t, err := set.Template(r.templateID())
-	if err != nil {
+	var unknown *settings.UnknownTemplate
+	switch {
+	case r.Kind != wire.KindRun && len(r.Argv) > 0 && errors.As(err, &unknown):
+		return settings.Template{ID: r.templateID()}, nil
+	case err != nil:
 		return t, err
-	}
-	if r.Kind == wire.KindClaude && t.Command == "" {
+	case r.Kind == wire.KindClaude && t.Command == "":
 		t.Command = settings.Claude.Command
 	}
 	return set.Expand(t, cmp.Or(r.ProjectPath, r.Directory), r.ProjectID)
@@ -95,20 +101,25 @@ func (r *Request) templateID() string {
 		return r.TemplateID
 	case r.Kind == wire.KindRun || r.Kind == wire.KindClaude:
 		return "claude-code"
+	case r.Kind == wire.KindPi || r.Kind == wire.KindCodex:
+		return r.Kind // relay reads such a kind's folders from the template of its name
 	}
 	return "shell"
 }
 
 // command is the target and its arguments.
-func (r *Request) command(t settings.Template) ([]string, error) {
+func (p *Plan) command(t settings.Template) ([]string, error) {
+	r := p.request
 	argv := r.Argv
 	switch {
 	case len(argv) > 0:
-	case r.Kind == wire.KindPi || r.Kind == wire.KindCodex:
-		return nil, invalid("kind %q needs argv", r.Kind)
+	case r.Kind == wire.KindPty && r.TemplateID == "":
+		return nil, invalid("kind %q needs argv, or a template_id whose template has a command", r.Kind)
 	default:
 		argv = append([]string{t.Command}, t.Args...)
-		if r.Kind == wire.KindClaude {
+		if r.Claude != nil {
+			argv = append(argv, r.Claude.args(r.Conversation, r.Resume, p.promptFile())...)
+		} else if r.Kind == wire.KindClaude {
 			argv = append(argv, "--print", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose")
 		}
 	}

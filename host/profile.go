@@ -24,11 +24,7 @@ func (h *Host) planSandbox(p *Plan, t settings.Template) error {
 	if err := shim.SandboxSupported(); err != nil {
 		return unavailable(err)
 	}
-	if p.request.ProfilePath != "" {
-		return nil
-	}
-	p.temp = state.TempFolder()
-	if t.Agent == nil {
+	if p.request.ProfilePath != "" || t.Agent == nil {
 		return nil
 	}
 	if p.config = h.config.Places.AgentFolder(t.Agent.Folder); p.config == "" {
@@ -43,7 +39,7 @@ func (h *Host) planEnv(p *Plan, t settings.Template) error {
 	if socket := lookup(h.config.Environ, shim.EnvBridgeSocket); socket != "" {
 		own = append(own, shim.EnvBridgeSocket+"="+socket)
 	}
-	if p.temp != "" {
+	if p.ownProfile() {
 		// zsh writes its here-documents to /tmp unless it is told another place.
 		own = append(own, "TMPDIR="+p.temp, "CLAUDE_CODE_TMPDIR="+p.temp, "TMPPREFIX="+p.temp+"/zsh")
 		own = append(own, systemTempEnv(p.temp)...)
@@ -71,7 +67,7 @@ func (h *Host) planEnv(p *Plan, t settings.Template) error {
 
 // planProfile makes the profile's text. It stays in memory until the launch.
 func (h *Host) planProfile(p *Plan, t settings.Template, private []string) error {
-	if !p.Sandboxed || p.request.ProfilePath != "" {
+	if !p.ownProfile() {
 		return nil
 	}
 	home, _ := os.UserHomeDir()
@@ -103,6 +99,17 @@ func (h *Host) planProfile(p *Plan, t settings.Template, private []string) error
 	h.warnAll(profile.Warnings)
 	p.profile = &profile
 	return nil
+}
+
+// ownProfile says whether the host writes the session's profile.
+func (p *Plan) ownProfile() bool { return p.Sandboxed && p.request.ProfilePath == "" }
+
+// tempFolder names the session's temporary folder, where it needs one: to work in, or for its system prompt.
+func (p *Plan) tempFolder() string {
+	if c := p.request.Claude; !p.ownProfile() && (c == nil || c.SystemPrompt == "") {
+		return ""
+	}
+	return state.TempFolder()
 }
 
 // refuseHome refuses the home folder, and what holds it, as a place to work in: the session could read and change all that

@@ -158,7 +158,7 @@ func (c *Client) callInto(out any, path string) error { return c.call(http.Metho
 func (c *Client) Launch(r wire.Launch) (wire.Session, error) {
 	var answer wire.Launched
 	err := c.call(http.MethodPost, "/launch", r, &answer)
-	return answer.Body, err
+	return answer.Body.Session, err
 }
 
 // Terminate ends a session.

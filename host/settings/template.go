@@ -194,7 +194,17 @@ func (s *Settings) Template(id string) (Template, error) {
 		known = append(known, t.ID)
 	}
 	slices.Sort(known)
-	return Template{}, fmt.Errorf("unknown template %q, known are: %s", id, strings.Join(known, ", "))
+	return Template{}, &UnknownTemplate{id, known}
+}
+
+// UnknownTemplate is an id that no template has.
+type UnknownTemplate struct {
+	id    string
+	known []string
+}
+
+func (e *UnknownTemplate) Error() string {
+	return fmt.Sprintf("unknown template %q, known are: %s", e.id, strings.Join(e.known, ", "))
 }
 
 func (t Template) sameID(other Template) bool { return t.ID == other.ID }
