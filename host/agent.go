@@ -6,6 +6,8 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"strings"
+	"time"
 
 	"hostshim/host/settings"
 )
@@ -37,4 +39,39 @@ func writeFirstFile(a *settings.Agent, config string) error {
 	}
 	_, err = f.WriteString(a.FirstText)
 	return errors.Join(err, f.Close())
+}
+
+// conversation is the id of the conversation that Claude Code continued last, in its configuration folder and for the
+// folder dir, if that was after since; else "". Sessions write there: what is no id is nothing.
+func conversation(config, dir string, since time.Time) (id string) {
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
+	name := strings.Map(func(c rune) rune {
+		if c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' {
+			return c
+		}
+		return '-'
+	}, dir)
+	files, err := os.ReadDir(filepath.Join(config, "projects", name))
+	if err != nil {
+		return ""
+	}
+	for _, f := range files {
+		info, err := f.Info()
+		text, ok := strings.CutSuffix(f.Name(), ".jsonl")
+		if err == nil && ok && info.Mode().IsRegular() && isUUID(text) && info.ModTime().After(since) {
+			id, since = text, info.ModTime()
+		}
+	}
+	return id
+}
+
+func isUUID(text string) bool {
+	for i, c := range text {
+		if dash := i == 8 || i == 13 || i == 18 || i == 23; dash != (c == '-') || !dash && !strings.ContainsRune("0123456789abcdef", c) {
+			return false
+		}
+	}
+	return len(text) == 36
 }

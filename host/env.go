@@ -67,24 +67,8 @@ func buildEnv(s envSpec) (env []string, warnings []string, err error) {
 			return nil, nil, err
 		}
 	}
-	// Before the host's own, which are no credentials from elsewhere.
-	for _, name := range slices.Clone(e.names) {
-		switch {
-		case s.replaced(name):
-			warnings = append(warnings, fmt.Sprintf("environment variable %q dropped: the session gets a %s instead", name, s.Credential))
-		case s.Credential == wire.CredentialPairing && s.usual(name):
-			usual = append(usual, name)
-		default:
-			continue
-		}
-		e.drop(name)
-	}
-	if len(usual) > 0 {
-		slices.Sort(usual)
-		usual = slices.Compact(usual)
-		warnings = append(warnings, fmt.Sprintf("environment variables dropped, as they look like credentials: %s; to keep one: "+
-			`--keep-env NAME, or "env_passthrough" in the template`, strings.Join(usual, ", ")))
-	}
+	replaced, more := e.dropCredentials(s)
+	warnings = append(replaced, droppedLine(append(usual, more...))...)
 	for _, kv := range s.Own {
 		name, value, _ := strings.Cut(kv, "=")
 		if err := checkVariable(name, value); err != nil {
@@ -162,6 +146,33 @@ func checkVariable(name, value string) error {
 type environ struct {
 	names []string
 	value map[string]string
+}
+
+// dropCredentials takes out what the launch goes without, before the host's own are set, which are no credentials from
+// elsewhere: what it replaces, with a warning each, and beside a pairing what looks like a credential.
+func (e *environ) dropCredentials(s envSpec) (warnings, usual []string) {
+	for _, name := range slices.Clone(e.names) {
+		switch {
+		case s.replaced(name):
+			warnings = append(warnings, fmt.Sprintf("environment variable %q dropped: the session gets a %s instead", name, s.Credential))
+		case s.Credential == wire.CredentialPairing && s.usual(name):
+			usual = append(usual, name)
+		default:
+			continue
+		}
+		e.drop(name)
+	}
+	return warnings, usual
+}
+
+// droppedLine names what looked like a credential, each once; nil for nothing.
+func droppedLine(names []string) []string {
+	if len(names) == 0 {
+		return nil
+	}
+	slices.Sort(names)
+	return []string{fmt.Sprintf("environment variables dropped, as they look like credentials: %s; to keep one: "+
+		`--keep-env NAME, or "env_passthrough" in the template`, strings.Join(slices.Compact(names), ", "))}
 }
 
 // add sets a template's or a request's variables. One that wants a model key, where the request brings none, is left out.

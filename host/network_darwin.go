@@ -10,6 +10,9 @@ import (
 // the port of the proxy.
 const OwnNetworks = false
 
+// TryOwnNetwork: nobody asks where OwnNetworks is false.
+func TryOwnNetwork(string) error { return errors.New("macOS has no network namespaces") }
+
 func listenerSocket() (ours, child *os.File, err error) {
 	return nil, nil, errors.New("macOS has no network namespaces")
 }

@@ -134,8 +134,7 @@ func (p *Plan) command(t settings.Template) ([]string, error) {
 	return append(append([]string(nil), argv...), r.ExtraArgs...), nil
 }
 
-// decideCredential says what the launch hands its target, and with which network. A launch that goes without a token where
-// one would be expected says so, with the cure.
+// decideCredential says what the launch hands its target, and with which network.
 func (h *Host) decideCredential(p *Plan, t settings.Template, configured bool) error {
 	r := p.request
 	give, err := chooseCredential(r, p.Sandboxed, t, configured)
@@ -152,15 +151,23 @@ func (h *Host) decideCredential(p *Plan, t settings.Template, configured bool) e
 			give = wire.CredentialPairing // the proxy takes nothing else
 		}
 	}
-	if would, err := chooseCredential(r, p.Sandboxed, t, true); !configured && err == nil && would == wire.CredentialToken && give == wire.CredentialNone && h.ownProgram(r, t) {
-		h.config.Warn(fmt.Sprintf("template %q hands over a token, but claude_token_file is not set: name the token's file in settings.json, or say --credential none", t.ID))
+	p.Credential = h.orWithout(r, p.Sandboxed, t, configured, give, byName)
+	return nil
+}
+
+// orWithout is what the launch hands over in the end. One that goes without a token says so, with the cure.
+func (h *Host) orWithout(r *Request, sandboxed bool, t settings.Template, configured bool, give string, byName bool) string {
+	if !configured && give == wire.CredentialNone {
+		would, err := chooseCredential(r, sandboxed, t, true)
+		if err == nil && would == wire.CredentialToken && h.ownProgram(r, t) {
+			h.config.Warn(fmt.Sprintf("template %q hands over a token, but claude_token_file is not set: name the token's file in settings.json, or say --credential none", t.ID))
+		}
 	}
 	if give == wire.CredentialToken && !byName && r.Kind == wire.KindRun && !h.ownProgram(r, t) {
 		h.config.Warn(fmt.Sprintf("%q gets no token, which goes to the template's own %q: --credential token hands it over", r.Argv[0], t.Command))
-		give = wire.CredentialNone
+		return wire.CredentialNone
 	}
-	p.Credential = give
-	return nil
+	return give
 }
 
 // ownProgram says whether the target is the template's own command. The same file by another name is not: such a name

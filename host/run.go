@@ -4,7 +4,9 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
+	"hostshim/host/settings"
 	"hostshim/host/wire"
 	"hostshim/shim"
 )
@@ -12,7 +14,9 @@ import (
 // Outcome is what became of a foreground launch that was not refused.
 type Outcome struct {
 	End
-	Missing string // the template's own command, if it is not installed here
+	Missing   string // the template's own command, if it is not installed here
+	Installer string // what sets up the agent's package, if that was left out
+	Resume    string // the conversation that the agent can continue, in its configuration folder
 }
 
 // Run launches in the foreground, on the caller's own streams, and says how that ended (H01). An error is a
@@ -29,6 +33,7 @@ func (h *Host) Run(r *Request) (out Outcome, err error) {
 	}()
 	defer func() { <-cleaned }()
 	defer h.config.Broker.Close()
+	before := time.Now()
 	running, err := h.Open(r, Stdio{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Ready: ready})
 	if err != nil {
 		return out, err
@@ -48,15 +53,22 @@ func (h *Host) Run(r *Request) (out Outcome, err error) {
 	_, failed := running.AwaitStart(0)
 	out.End = running.Wait()
 	close(done)
+	plan := running.Plan
 	if failed == nil {
 		running.AuditEnd()
+		if plan.agent != nil && plan.config != "" {
+			out.Resume = conversation(plan.config, r.Directory, before)
+		}
 		return out, nil
 	}
 	if reason := running.NotStarted(failed, out.End, ""); reason.Code == wire.SandboxUnavailable {
 		return out, reason
 	}
-	if out.Status == shim.ExitNotFound && len(r.Argv) == 0 {
-		out.Missing = running.Plan.argv[0]
+	switch program := FindProgram(plan.argv[0], lookup(plan.env, "PATH"), r.Directory); {
+	case out.Status == shim.ExitNotFound && len(r.Argv) == 0:
+		out.Missing = plan.argv[0]
+	case out.Status == shim.ExitCannotStart:
+		out.Installer = settings.Claude.HalfInstalled(program)
 	}
 	return out, nil
 }

@@ -106,8 +106,8 @@ func networkFailure(err error) error {
 	}
 	switch e.Errno {
 	case unix.EPERM, unix.EACCES, unix.ENOSPC, unix.EUSERS, unix.EINVAL:
-		e.Reason = `user namespaces are switched off here: see the sysctls kernel.unprivileged_userns_clone, user.max_user_namespaces and ` +
-			`kernel.apparmor_restrict_unprivileged_userns; in a container run as root with CAP_SYS_ADMIN, or use "network": "open"`
+		e.Reason = `user namespaces are switched off here: load the AppArmor profile docs/examples/apparmor-shim if kernel.apparmor_restrict_unprivileged_userns ` +
+			`is 1, else see kernel.unprivileged_userns_clone and user.max_user_namespaces; in a container run as root with CAP_SYS_ADMIN, or use "network": "open"`
 	}
 	return e
 }

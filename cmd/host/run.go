@@ -49,6 +49,16 @@ func run(args []string) int {
 	if end.Missing != "" {
 		hint(fmt.Sprintf("template %q runs %q: install that, or name a target: host run -- TARGET [ARG...]", r.TemplateID, end.Missing))
 	}
+	if end.Installer != "" {
+		hint("the package was installed without its set-up: node " + end.Installer)
+	}
+	if end.Resume != "" && isTerminal(os.Stdin) && isTerminal(os.Stdout) {
+		template := ""
+		if r.TemplateID != "claude-code" {
+			template = "--template " + r.TemplateID + " "
+		}
+		hint("to continue this conversation, in this folder: host run " + template + "-- claude --resume " + end.Resume)
+	}
 	if (end.Shim == syscall.SIGINT || end.Shim == syscall.SIGQUIT) && shim.ByDefault(end.Shim) {
 		// The terminal's key ended the target: end by it too, so that a script around this ends as well (S18).
 		syscall.Kill(os.Getpid(), end.Shim)

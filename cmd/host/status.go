@@ -39,6 +39,9 @@ func status(args []string) int {
 		show("Claude token file", s.Paths.ClaudeTokenFile)
 	}
 	show("Sandbox", s.Sandbox)
+	for _, t := range s.Templates {
+		show("Template "+t.ID, t.Text)
+	}
 	for _, d := range s.Denied {
 		name := "Denied"
 		if d.ReadOnly {

@@ -51,13 +51,7 @@ func trim(content []byte) ([]byte, error) {
 // mistakenFor says what a token file holds that holds no token as such. No provider would take it, and a person would be
 // told that the token is wrong. Of the content nothing is said.
 func mistakenFor(b []byte) string {
-	isName := func(name []byte) bool {
-		return len(name) > 0 && !bytes.ContainsFunc(name, func(c rune) bool {
-			return !(c == '_' || c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z')
-		})
-	}
 	name, value, assigns := bytes.Cut(bytes.TrimPrefix(b, []byte("export ")), []byte("="))
-	field, _, isHeader := bytes.Cut(b, []byte(": "))
 	switch {
 	case len(b) == 0:
 	case b[0] == '"' || b[0] == '\'' || b[0] == '`':
@@ -66,8 +60,13 @@ func mistakenFor(b []byte) string {
 		return "JSON"
 	case assigns && isName(name) && len(value) > 0 && value[0] != '=': // padding of base64 ends with '='
 		return "an assignment NAME=VALUE"
-	case isHeader && isName(bytes.ReplaceAll(field, []byte("-"), nil)), len(b) > 7 && bytes.EqualFold(b[:7], []byte("bearer ")):
-		return "a header"
 	}
 	return ""
+}
+
+// isName says whether a shell would take name as a variable's.
+func isName(name []byte) bool {
+	return len(name) > 0 && !bytes.ContainsFunc(name, func(c rune) bool {
+		return !(c == '_' || c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z')
+	})
 }

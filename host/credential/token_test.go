@@ -24,8 +24,7 @@ func TestT03T04Trim(t *testing.T) {
 		{"exported", "export TOKEN=\"tok\"", "", alone("an assignment NAME=VALUE")},
 		{"JSON", "{\n \"accessToken\": \"tok\"}", "", alone("JSON")},
 		{"list", `["tok"]`, "", alone("JSON")},
-		{"header", "x-api-key: tok", "", alone("a header")},
-		{"bearer", "Bearer tok", "", alone("a header")},
+		{"header", "Bearer tok", "", character},
 		{"base64 with padding", "YWJj=", "YWJj=", ""},
 		{"more padding", "YWI==", "YWI==", ""},
 		{"equals sign in a token", "sk-ant-x=y", "sk-ant-x=y", ""},
@@ -76,7 +75,7 @@ func FuzzTrim(f *testing.F) {
 		if err != nil {
 			switch err.Error() {
 			case "looks like a text in quotes: it must hold the token alone", "looks like JSON: it must hold the token alone",
-				"looks like an assignment NAME=VALUE: it must hold the token alone", "looks like a header: it must hold the token alone":
+				"looks like an assignment NAME=VALUE: it must hold the token alone":
 			case "empty", "larger than 4096 bytes", "holds a character that no token has":
 			default:
 				t.Errorf("the error says %q", err)

@@ -2,6 +2,7 @@ package credential
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,11 +19,23 @@ const maxLinks = 40
 func writers(st *unix.Stat_t, me uint32) string {
 	switch {
 	case !trusted(st, me):
-		return fmt.Sprintf("owned by uid %d", st.Uid)
+		return "owned by " + owner(st.Uid)
 	case st.Mode&0o022 != 0:
 		return fmt.Sprintf("mode %04o", uint32(st.Mode)&0o7777)
 	}
 	return ""
+}
+
+// overflowUID stands for every user that a user namespace does not map.
+const overflowUID = 65534
+
+// owner names a user. In a user namespace of one user, as unshare -Ur makes, root's own folders have the overflow uid.
+func owner(uid uint32) string {
+	users, err := os.ReadFile("/proc/self/uid_map")
+	if whole := strings.Fields(string(users)); uid == overflowUID && err == nil && !slices.Equal(whole, []string{"0", "0", "4294967295"}) {
+		return "a user that this user namespace does not map, who may be anyone: start the host outside it"
+	}
+	return fmt.Sprintf("uid %d", uid)
 }
 
 func trusted(st *unix.Stat_t, me uint32) bool { return st.Uid == 0 || st.Uid == me }
@@ -56,7 +69,7 @@ func walk(path string, me uint32) (st unix.Stat_t, err error) {
 			return st, err
 		}
 		if shared && !trusted(&st, me) {
-			return st, fmt.Errorf("other users can replace %s (owned by uid %d)", next, st.Uid)
+			return st, fmt.Errorf("other users can replace %s (owned by %s)", next, owner(st.Uid))
 		}
 		switch st.Mode & unix.S_IFMT {
 		case unix.S_IFLNK:

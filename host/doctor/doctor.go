@@ -75,9 +75,14 @@ func Run(c Config) ([]Check, error) {
 	if err := d.prepare(); err != nil {
 		return nil, err
 	}
-	d.checkSettings()
+	_, problems := look(d.Places)
+	d.problems(problems, checkSettings, d.Places.Settings)
+	d.problems(problems, checkToken, "a token file is configured")
+	d.problems(problems, checkState, d.Places.State)
 	if d.checkShim() && d.checkSandbox() {
-		d.checkHandOff()
+		if d.checkDescriptorPath() {
+			d.checkHandOff()
+		}
 		d.checkClaude()
 		d.checkBroker()
 	}
@@ -111,14 +116,26 @@ func (d *doctor) writeSettings(set map[string]any) error {
 	return errors.Join(err, os.WriteFile(d.settings, text, 0o600))
 }
 
-// checkSettings looks at the person's own: what would stop a launch.
-func (d *doctor) checkSettings() {
-	s := Look(d.Places)
+// problems is the check of what stops this person's own launches. The text of each says what to change.
+func (d *doctor) problems(all []problem, check, detail string) {
 	var err error
-	if len(s.Problems) > 0 {
-		err = errors.New(strings.Join(s.Problems, "; "))
+	for _, p := range all {
+		if p.check == check {
+			err = errors.Join(err, errors.New(p.text))
+		}
 	}
-	d.add("settings", err, s.Paths.Settings, "host status lists each; the path in it says what to change")
+	if err != nil {
+		err = errors.New(strings.ReplaceAll(err.Error(), "\n", "; "))
+	}
+	d.add(check, err, detail, "")
+}
+
+// checkDescriptorPath: without /dev/fd the hand-off cannot be tried, and no sandbox is at fault.
+func (d *doctor) checkDescriptorPath() bool {
+	if _, err := os.Stat("/dev/fd"); err != nil {
+		return d.add("/dev/fd", errors.New("not there, and Claude Code reads its token by that path"), "", "ln -s /proc/self/fd /dev/fd")
+	}
+	return true
 }
 
 func (d *doctor) checkShim() bool {
@@ -129,7 +146,7 @@ func (d *doctor) checkShim() bool {
 	} else if err != nil {
 		err = fmt.Errorf("%s: %s", path, host.Reason(err))
 	}
-	return d.add("shim", err, path, "install both programs of one version into one folder, or name it with --shim")
+	return d.add(checkShim, err, path, "install both programs of one version into one folder, or name it with --shim")
 }
 
 func (d *doctor) checkSandbox() bool {
@@ -137,7 +154,7 @@ func (d *doctor) checkSandbox() bool {
 	if abi := shim.LandlockABI(); abi > 0 {
 		detail = fmt.Sprintf("Landlock %d", abi)
 	}
-	return d.add("kernel sandbox", shim.SandboxSupported(), detail,
+	return d.add(checkSandbox, shim.SandboxSupported(), detail,
 		"Linux 5.13 or later with landlock in /sys/kernel/security/lsm (add it to the lsm= boot parameter), or macOS")
 }
 
@@ -187,11 +204,11 @@ func (d *doctor) judge(name, cure, detail string, all []compare) {
 	d.add(name, err, detail, cure)
 }
 
-// checkClaude asks an installed Claude Code whether it is logged in. To answer, that asks nobody else.
+// checkClaude asks the installed Claude Code whether it is logged in. To answer, that asks nobody else.
 func (d *doctor) checkClaude() {
 	path := host.FindProgram(settings.Claude.Command, d.Path, d.project)
 	if path == "" {
-		d.checks = append(d.checks, Check{Name: "claude", Result: CheckSkip, Detail: "not in PATH"})
+		d.add("claude", errors.New("not in PATH, and templates run it"), "", "install Claude Code, or name a target: host run -- TARGET")
 		return
 	}
 	var said struct {
@@ -206,7 +223,11 @@ func (d *doctor) checkClaude() {
 	case !said.LoggedIn || said.Method != "oauth_token":
 		err = fmt.Errorf("auth status: loggedIn %v, authMethod %q", said.LoggedIn, said.Method)
 	}
-	d.add("claude", err, path+" is logged in by oauth_token", "update Claude Code: 2.1.197 is known to work; host run -- claude auth status shows the rest")
+	cure := "update Claude Code: 2.1.197 is known to work; host run -- claude auth status shows the rest"
+	if installer := settings.Claude.HalfInstalled(path); installer != "" {
+		cure = "its package was installed without its set-up: node " + installer
+	}
+	d.add("claude", err, path+" is logged in by oauth_token", cure)
 }
 
 // try runs host run with a template of the trial's settings, and returns what the target printed.

@@ -1,9 +1,14 @@
 package doctor
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
+	"strings"
+
+	"golang.org/x/sys/unix"
 
 	"hostshim/host"
 	"hostshim/host/credential"
@@ -14,16 +19,16 @@ import (
 	"hostshim/shim"
 )
 
-// Status is what `host status` shows: places, and what would stop a launch. It holds no secret (H10).
+// Status is what `host status` shows: places, templates, and what would stop a launch. It holds no secret (H10).
 type Status struct {
-	Version string      `json:"version"`
-	Paths   StatusPaths `json:"paths"`
-	Sandbox string      `json:"sandbox"`
-
-	Denied   []sandbox.Closed `json:"denied"` // what every sandbox is denied (X06, X12, X16)
-	Warnings []string         `json:"warnings"`
-	Problems []string         `json:"problems"`
-	Host     *wire.Host       `json:"host,omitempty"` // the one that runs; nil: none does
+	Version   string           `json:"version"`
+	Paths     StatusPaths      `json:"paths"`
+	Sandbox   string           `json:"sandbox"`
+	Templates []StatusTemplate `json:"templates"`
+	Denied    []sandbox.Closed `json:"denied"` // what every sandbox is denied (X06, X12, X16)
+	Warnings  []string         `json:"warnings"`
+	Problems  []string         `json:"problems"`
+	Host      *wire.Host       `json:"host,omitempty"` // the one that runs; nil: none does
 }
 
 // StatusPaths are the places in force. ClaudeTokenFile is the path as the settings have it, never a value.
@@ -35,58 +40,125 @@ type StatusPaths struct {
 	ClaudeTokenFile string `json:"claude_token_file"`
 }
 
+// StatusTemplate is a template in force. Of its variables it has the names alone.
+type StatusTemplate struct {
+	ID   string `json:"id"`
+	Text string `json:"text"` // key: value, key: value
+}
+
+// problem is what would stop a launch.
+type problem struct {
+	check string // of the doctor, that it fails
+	text  string // with the cure
+}
+
+// Checks of the doctor that problems fail.
+const (
+	checkSettings = "settings"
+	checkToken    = "token"
+	checkState    = "state folder"
+	checkSandbox  = "kernel sandbox"
+	checkShim     = "shim"
+	checkNetwork  = "model network"
+)
+
 // Look looks at everything a launch would need, and changes nothing.
 func Look(p state.Places) Status {
-	s := Status{Version: shim.Version, Sandbox: "available", Warnings: []string{}, Problems: []string{}, Denied: []sandbox.Closed{},
-		Paths: StatusPaths{Settings: p.Settings, State: p.State, Data: p.Data, Shim: p.Shim}}
-	problem := func(err error) { s.Problems = append(s.Problems, err.Error()) }
-
-	set, warnings, err := settings.Load(p.Settings, p.Named)
-	s.Warnings = append(s.Warnings, warnings...)
-	if err != nil {
-		problem(err)
-	} else {
-		s.Paths.ClaudeTokenFile = set.ClaudeTokenFile
-		s.Denied, warnings = lookAtPrivate(p, set, problem)
-		s.Warnings = append(s.Warnings, warnings...)
-	}
-	if err := shim.SandboxSupported(); err != nil {
-		s.Sandbox = "not available"
-		problem(err)
-	}
-	if info, err := os.Stat(p.Shim); err != nil {
-		problem(fmt.Errorf("shim %s: %s", p.Shim, host.Reason(err)))
-	} else if info.Mode()&0o111 == 0 {
-		problem(fmt.Errorf("shim %s: not executable", p.Shim))
-	}
-	if info, err := os.Stat(p.State); err == nil {
-		if err := state.JudgePrivate(p.State, info); err != nil {
-			problem(err)
+	s, problems := look(p)
+	if shim.SandboxSupported() == nil && host.OwnNetworks {
+		if err := host.TryOwnNetwork(p.Shim); err != nil {
+			s.Sandbox = "available, but for the model network"
+			problems = append(problems, problem{checkNetwork, err.Error()})
 		}
+	}
+	for _, found := range problems {
+		s.Problems = append(s.Problems, found.text)
 	}
 	return s
 }
 
-// lookAtPrivate looks at what every sandbox is denied: whether that can be done, and whether there is a usable token.
-func lookAtPrivate(p state.Places, set *settings.Settings, problem func(error)) (denied []sandbox.Closed, warnings []string) {
-	private, err := set.TokenFiles()
-	if err != nil {
-		problem(err)
-		return []sandbox.Closed{}, nil
-	}
-	if set.ClaudeTokenFile != "" {
-		var token credential.Secret
-		if token, warnings, err = credential.Read("claude_token_file", private[0]); err != nil {
-			problem(err)
+// look does not try what starts a process.
+func look(p state.Places) (s Status, problems []problem) {
+	s = Status{Version: shim.Version, Sandbox: "available", Templates: []StatusTemplate{}, Denied: []sandbox.Closed{}, Warnings: []string{}, Problems: []string{},
+		Paths: StatusPaths{Settings: p.Settings, State: p.State, Data: p.Data, Shim: p.Shim}}
+	found := func(check string, err error) {
+		if err != nil {
+			problems = append(problems, problem{check, err.Error()})
 		}
+	}
+	set, warnings, err := settings.Load(p.Settings, p.Named)
+	s.Warnings = append(s.Warnings, warnings...)
+	if err != nil {
+		found(checkSettings, err)
+	} else {
+		s.Paths.ClaudeTokenFile = set.ClaudeTokenFile
+		s.Denied, warnings = lookAtTokens(p, set, found)
+		s.Warnings = append(s.Warnings, warnings...)
+		for _, t := range set.All() {
+			s.Templates = append(s.Templates, shown(t))
+		}
+	}
+	if err := shim.SandboxSupported(); err != nil {
+		s.Sandbox = "not available"
+		found(checkSandbox, err)
+	}
+	if info, err := os.Stat(p.Shim); err != nil {
+		found(checkShim, fmt.Errorf("shim %s: %s", p.Shim, host.Reason(err)))
+	} else if info.Mode()&0o111 == 0 {
+		found(checkShim, fmt.Errorf("shim %s: not executable", p.Shim))
+	}
+	found(checkState, lookAtState(p.State))
+	return s, problems
+}
+
+func shown(t settings.Template) StatusTemplate {
+	var all []string
+	for _, k := range t.Shown() {
+		all = append(all, k.Name+": "+k.Text)
+	}
+	return StatusTemplate{t.ID, strings.Join(all, ", ")}
+}
+
+// lookAtTokens looks at the files that hold credentials: whether there is a usable one, and whether a sandbox can deny them.
+func lookAtTokens(p state.Places, set *settings.Settings, found func(string, error)) (denied []sandbox.Closed, warnings []string) {
+	private, err := set.TokenFiles()
+	found(checkToken, err)
+	switch key, path, err := set.TokenFile(""); {
+	case err == settings.ErrNoTokenFile && len(private) == 0:
+		found(checkToken, fmt.Errorf("no token is configured: run claude setup-token, save the token that it shows in a file of mode 0600, "+
+			"and name the file as claude_token_file in %s", p.Settings))
+	case err == nil:
+		var token credential.Secret
+		token, warnings, err = credential.Read(key, path)
+		found(checkToken, err)
 		token.Wipe()
 	}
 	home, _ := os.UserHomeDir()
 	denied, err = sandbox.Always(sandbox.Spec{
 		GOOS: runtime.GOOS, Home: home, ConfigHome: os.Getenv("XDG_CONFIG_HOME"), Private: append(private, p.State, p.Settings),
 	})
-	if err != nil {
-		problem(err)
-	}
+	found(checkSettings, err)
 	return denied, warnings
+}
+
+// lookAtState says why the state folder, or what there is of its path, cannot be used.
+func lookAtState(dir string) error {
+	info, err := os.Stat(dir)
+	if err == nil {
+		if err := state.JudgePrivate(dir, info); err != nil {
+			return err
+		}
+	}
+	at := dir
+	for errors.Is(err, os.ErrNotExist) && at != filepath.Dir(at) {
+		at = filepath.Dir(at)
+		_, err = os.Stat(at)
+	}
+	if err == nil {
+		err = unix.Faccessat(unix.AT_FDCWD, at, unix.W_OK|unix.X_OK, unix.AT_EACCESS)
+	}
+	if err != nil {
+		return fmt.Errorf("state folder %s: %s cannot be written: %s", dir, at, host.Reason(err))
+	}
+	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 )
@@ -92,13 +93,15 @@ func (b *builder) session() error {
 
 // templates grants the templates' entries (X05).
 func (b *builder) templates() error {
+	var absent []string
 	for _, entry := range b.spec.Read {
 		g, err := b.entry(entry, false)
-		if err == nil && g.missing != "" {
-			err = syscall.ENOENT
-		}
 		if err != nil {
 			return fmt.Errorf("read %q: %w", entry, err)
+		}
+		if g.missing != "" {
+			absent = append(absent, strconv.Quote(entry)) // relay's templates name folders of several systems
+			continue
 		}
 		b.add(g)
 	}
@@ -113,10 +116,17 @@ func (b *builder) templates() error {
 		if err == nil && g.missing != "" {
 			g, err = b.toBe(entry, g)
 		}
+		if errors.Is(err, errNoFile) {
+			b.warnings = append(b.warnings, fmt.Sprintf("read_write %q: left out: %v. A program that replaces its file needs the folder granted", entry, err))
+			continue
+		}
 		if err != nil {
 			return fmt.Errorf("read_write %q: %w", entry, err)
 		}
 		b.add(g)
+	}
+	if len(absent) > 0 {
+		b.warnings = append(b.warnings, "read: left out, as not there: "+strings.Join(absent, ", "))
 	}
 	return nil
 }

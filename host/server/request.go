@@ -86,10 +86,8 @@ func parseLaunch(body []byte) (*host.Request, error) {
 			return r, err
 		}
 	}
-	r.Project, r.ProjectID = o.text("project"), o.text("project")
-	if project, err := parseObject(o["project"], "project"); err == nil {
-		r.ProjectID, r.ProjectPath = project.text("id"), project.text("path")
-	}
+	r.Project = o.text("project")
+	r.ProjectID, r.ProjectPath = o.project()
 	r.Remote = o.has("host") && string(o["host"]) != `""`
 	for _, step := range []func(*host.Request) error{o.takeTerminal, o.takeSandbox, o.takeIdentity, o.takeSessionRequest} {
 		if err := step(r); err != nil {
@@ -135,6 +133,15 @@ func (o object) text(name string) (text string) {
 		text = string(raw)
 	}
 	return text
+}
+
+// project is relay's object; others send the id itself.
+func (o object) project() (id, path string) {
+	p, err := parseObject(o["project"], "project")
+	if err != nil {
+		return o.text("project"), ""
+	}
+	return p.text("id"), p.text("path")
 }
 
 func (o object) takeTerminal(r *host.Request) error {

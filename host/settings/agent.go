@@ -1,6 +1,12 @@
 package settings
 
-import "hostshim/shim"
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+
+	"hostshim/shim"
+)
 
 // Agent is what the pair knows of a coding agent. All that is particular to one stands in this table.
 type Agent struct {
@@ -14,6 +20,7 @@ type Agent struct {
 	Env         map[string]string // always
 	ClosedEnv   map[string]string // where the model is all that it reaches
 	RootEnv     map[string]string // as root
+	Installer   string            // in its package, of npm: what sets the package up
 	FirstFile   string            // written into an empty configuration folder
 	FirstText   string
 	ListsAbove  bool // on macOS it lists the folders above the working directory, and stops where it cannot
@@ -32,10 +39,37 @@ var Claude = Agent{
 	ClosedEnv: map[string]string{"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"},
 	// As root Claude Code refuses to work unasked unless it is in a sandbox. It is: without capabilities this root is
 	// no more than an ordinary user.
-	RootEnv: map[string]string{"IS_SANDBOX": "1"},
+	RootEnv:   map[string]string{"IS_SANDBOX": "1"},
+	Installer: "install.cjs",
 	// Without this file the screen greets the user, wants a login, asks api.anthropic.com first, and ends when that does
 	// not answer. A session that gets its credential on a descriptor needs none of it. Whether to trust the folder is
 	// still asked.
 	FirstFile: ".claude.json", FirstText: `{"hasCompletedOnboarding":true}` + "\n",
 	ListsAbove: true, // it is a Bun program
+}
+
+// HalfInstalled is the installer to run where the program at path is only a package's stand-in, which npm leaves with
+// --ignore-scripts: a text in place of the agent. "": it is the agent, or nobody can tell.
+func (a *Agent) HalfInstalled(path string) string {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return ""
+	}
+	f, err := os.Open(real)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	head := make([]byte, 256)
+	n, _ := f.Read(head)
+	if n == 0 || bytes.IndexByte(head[:n], 0) >= 0 {
+		return "" // a program of this system has a NUL byte in its header
+	}
+	for dir := filepath.Dir(real); dir != filepath.Dir(dir) && filepath.Base(dir) != "node_modules"; dir = filepath.Dir(dir) {
+		installer := filepath.Join(dir, a.Installer)
+		if info, err := os.Stat(installer); err == nil && info.Mode().IsRegular() {
+			return installer
+		}
+	}
+	return ""
 }
