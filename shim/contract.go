@@ -1,7 +1,7 @@
 package shim
 
-// Everything that two programs must agree on stands in this file, once: descriptor numbers, limits,
-// exit statuses, event names, environment names and the shape of a session id.
+// This file holds, once, everything that two programs must agree on: descriptor numbers, limits, exit statuses, event
+// names, environment names and the form of a session id.
 
 // Launch descriptors, as the shim finds them (S03). No two of them ever share a number.
 const (
@@ -14,7 +14,7 @@ const (
 // Limits. Sizes are in bytes, times in seconds.
 const (
 	SecretLen     = 64       // the identity secret: exactly this many lower-case hex characters (S09)
-	MaxToken      = 4096     // a token; also the least that a pipe takes without blocking (T03, T07)
+	MaxToken      = 4096     // a token; every pipe takes this much without blocking (T03, T07)
 	MaxAnswer     = 64 << 10 // one line of the bridge's answer (S10)
 	MaxProfile    = 1 << 20  // a sandbox profile (X03)
 	SecretSeconds = 10       // to read the identity secret to its end (S09)
@@ -25,7 +25,7 @@ const (
 // Exit statuses of the shim that are not the target's own (S16).
 const (
 	ExitUsage       = 70  // usage, internal, or a sandbox that cannot be applied
-	ExitIdentity    = 78  // identity secret or Hello refused
+	ExitRefused     = 78  // identity secret or Hello refused; the host refuses launches with it too
 	ExitCannotStart = 126 // target found but cannot start
 	ExitNotFound    = 127 // target not found
 	ExitSignal      = 128 // plus the signal that ended the target or the launch
@@ -51,8 +51,8 @@ const (
 	EnvMaxProcs     = "GOMAXPROCS"                              // the Go runtime's own: how many threads run at once
 )
 
-// AnthropicCredentials are the variables that Claude Code would use instead of, or beside, the token on
-// its descriptor: the shim warns of them (S08) and the host drops them (E03).
+// AnthropicCredentials are the variables that Claude Code would use instead of the token on its descriptor, or beside
+// it. The shim warns of them (S08), and the host drops them (E03).
 var AnthropicCredentials = []string{
 	"ANTHROPIC_API_KEY",
 	"ANTHROPIC_AUTH_TOKEN",
@@ -60,13 +60,13 @@ var AnthropicCredentials = []string{
 	"CLAUDE_CODE_API_KEY_FILE_DESCRIPTOR",
 }
 
-// The model network (X09): a session's own loopback, where one listener answers.
+// The model network (X09): a session's own loopback with one listener.
 const (
 	ModelAddr = "127.0.0.1"
-	ModelPort = 8787 // free by construction: the network namespace is new
+	ModelPort = 8787 // always free, because the network namespace is new
 )
 
-// ValidSessionID says whether id may name a session, and so a file: [A-Za-z0-9][A-Za-z0-9._-]{0,127} (X01).
+// ValidSessionID says whether id can name a session, and so a file: [A-Za-z0-9][A-Za-z0-9._-]{0,127} (X01).
 func ValidSessionID(id string) bool {
 	if id == "" || len(id) > 128 {
 		return false

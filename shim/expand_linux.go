@@ -7,14 +7,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// From policy to Landlock rules. Landlock only grants, to an inode and all that is below it, and the rights of
-// all folders above a thing add up. A deny inside a grant therefore takes the grant apart: the folders from the
-// grant down to the denied thing may only be listed, everything beside them gets the grant's rights one by one,
-// and the denied thing gets nothing (X06). With any other right on those folders the target could replace what
-// is denied, rename it, or read what was renamed.
+// This file turns a policy into Landlock rules. Landlock can only grant, never deny: a rule grants rights on an inode and
+// everything below it, and the rights from all folders above a file add up. So a deny inside a grant splits the grant.
+// The folders from the grant down to the denied path may only be listed. Everything beside them gets the grant's rights
+// one by one. The denied path gets nothing (X06). With any other right on those folders the target could replace the
+// denied file, rename it, or read it after a rename.
 
-// node is what stands at a path. Things are told apart by inode, since that is what a rule is bound to: a hard
-// link to a denied file, or a second mount of a folder above it, would otherwise grant it under another name.
+// node is the file at a path. Files are compared by inode, because a rule is bound to an inode. Compared by name, a
+// denied file would be granted under another name by a hard link to it, or by a second mount of a folder above it.
 type node struct {
 	id   fileID
 	kind kind
@@ -25,7 +25,7 @@ type fileID struct{ dev, ino uint64 }
 type kind uint8
 
 const (
-	isFile kind = iota // and whatever else is not a folder
+	isFile kind = iota // anything that is none of the others
 	isFolder
 	isLink
 	isDevice // character device
@@ -36,27 +36,27 @@ type entry struct {
 	node node
 }
 
-// tree is the file system as the expansion sees it. Neither function follows a link.
+// tree is the file system. Neither function follows a link in the last element.
 type tree struct {
 	stat func(path string) (node, error)
 	list func(folder string) ([]entry, error)
 }
 
-// rule is one Landlock rule: rights on the thing at path, and on all below it.
+// rule is one Landlock rule: rights on the file at path and on everything below it.
 type rule struct {
 	path   string
 	node   node
 	rights uint64
-	found  bool // the policy does not name it: if it is gone when the rule is made, nothing is lost
+	found  bool // found by listing a folder, not named by the policy: it may be gone when the rule is made
 }
 
-// denies holds what is denied, and the folders above, by name and by inode.
+// denies holds the denied paths and the folders above them, by name and by inode.
 type denies struct {
 	names, above   map[string]bool
 	ids, aboveByID map[fileID]bool
 }
 
-// expand turns a policy into rules, in no meaningful order.
+// expand turns a policy into rules. Their order has no meaning.
 func expand(p *Policy, t tree) ([]rule, *denies, error) {
 	d := &denies{map[string]bool{}, map[string]bool{}, map[fileID]bool{}, map[fileID]bool{}}
 	for _, path := range p.Deny {
@@ -78,7 +78,7 @@ func expand(p *Policy, t tree) ([]rule, *denies, error) {
 				return nil, nil, pathFailure("sandbox: grant "+path, err)
 			}
 			if d.below(path) {
-				continue // a deny wins, also over a grant inside it
+				continue // a deny wins even over a grant inside it
 			}
 			rights := list.rights
 			if rights == fsReadWrite && (path == "/dev" || strings.HasPrefix(path, "/dev/")) {
@@ -92,7 +92,7 @@ func expand(p *Policy, t tree) ([]rule, *denies, error) {
 	return rules, d, nil
 }
 
-// pathFailure explains the one errno whose own words mislead.
+// pathFailure replaces the text of ELOOP, which would mislead.
 func pathFailure(step string, err error) error {
 	if err == unix.ELOOP {
 		err = errors.New("holds a symbolic link")
@@ -110,8 +110,8 @@ func grantable(n node, rights uint64) error {
 	return nil
 }
 
-// add looks at every folder down to a denied thing. From the first part that is missing, or that cannot be
-// searched, only names are known; the nearest folder above is then one that may only be listed, like the rest.
+// add records a denied path and every folder above it. Below the first element that is missing or cannot be searched,
+// only names are known. The nearest folder that exists may then only be listed, like the others above.
 func (d *denies) add(path string, t tree) error {
 	d.names[path] = true
 	parts := strings.Split(path, "/")
@@ -147,7 +147,7 @@ func (d *denies) add(path string, t tree) error {
 	return nil
 }
 
-// below says whether path is denied, or inside of what is.
+// below says whether path is denied, or inside a denied folder.
 func (d *denies) below(path string) bool {
 	for at := path; ; at = at[:strings.LastIndexByte(at, '/')] {
 		if at == "" {
@@ -164,17 +164,17 @@ type walk struct {
 	tree
 	*denies
 	rights uint64
-	seen   map[fileID]bool // folders taken apart: a mount inside itself must not go on for ever
+	seen   map[fileID]bool // folders that were split: a folder mounted inside itself must not be split for ever
 	rules  []rule
 }
 
-// grant gives r's thing the grant's rights, as far as nothing denied is in it.
+// grant adds the rule r, or splits it where something denied is inside.
 func (w *walk) grant(r rule) {
 	switch {
 	case w.names[r.path] || w.ids[r.node.id] || r.node.kind == isLink:
-		return // a link has no rights of its own; where it leads is granted there or not at all
+		return // a link needs no rights: only the file that it leads to matters
 	case w.above[r.path] || w.aboveByID[r.node.id]:
-		w.takeApart(r)
+		w.split(r)
 		return
 	}
 	r.rights = w.rights
@@ -184,7 +184,7 @@ func (w *walk) grant(r rule) {
 	w.rules = append(w.rules, r)
 }
 
-func (w *walk) takeApart(r rule) {
+func (w *walk) split(r rule) {
 	if r.node.kind != isFolder || w.seen[r.node.id] {
 		return
 	}
@@ -194,7 +194,7 @@ func (w *walk) takeApart(r rule) {
 	w.rules = append(w.rules, listed)
 	entries, err := w.list(r.path)
 	if err != nil {
-		return // what cannot be listed cannot be told apart: nothing in it is granted
+		return // what cannot be listed cannot be split: nothing in it is granted
 	}
 	for _, e := range entries {
 		w.grant(rule{path: strings.TrimSuffix(r.path, "/") + "/" + e.name, node: e.node, found: true})

@@ -8,15 +8,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// launchFDs are the descriptors that the caller handed over. A keep-list: what is not here is swept.
+// launchFDs are the descriptors that the caller handed over and the shim keeps. It closes all others to the target.
 type launchFDs struct {
 	identity int      // -1: not asked for, or not open for reading
 	token    *os.File // nil: none
 	listener *os.File // nil: none
 }
 
-// inherited says whether fd came from the caller: a descriptor that came through exec is never close-on-exec,
-// and the Go runtime's own (a cgroup file, an epoll descriptor, on the first free numbers) always are (S04).
+// inherited says whether fd came from the caller. A descriptor that came through exec is never close-on-exec. The Go
+// runtime's own always are, and take the lowest free numbers: a cgroup file and an epoll descriptor (S04).
 func inherited(fd int) bool {
 	flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0)
 	return err == nil && flags&unix.FD_CLOEXEC == 0
@@ -42,8 +42,8 @@ func fileType(fd int) uint32 {
 	return uint32(st.Mode) & unix.S_IFMT
 }
 
-// checkFDs looks at every named descriptor before anything else happens, takes those that are right and keeps
-// them from any child.
+// checkFDs checks every descriptor that the flags name, before anything else happens. It takes over the good ones, as
+// close-on-exec.
 func (l *launch) checkFDs() error {
 	l.fds = launchFDs{identity: -1}
 	if l.passToken {
@@ -51,20 +51,12 @@ func (l *launch) checkFDs() error {
 			return err
 		}
 	}
-	switch fd := l.statusFD; {
-	case fd >= 0 && (!inherited(fd) || !writable(fd)):
-		return &usageError{"--status-fd: fd " + strconv.Itoa(fd) + " is not open for writing", "hand over a pipe: shim --status-fd 4 ... 4>events"}
-	case fd >= 0:
-		l.status = openStatus(fd)
-	case inherited(StatusFD) && writable(StatusFD):
-		// The default number: only what is surely meant, never a stray file (S02).
-		if t := fileType(StatusFD); t == unix.S_IFIFO || t == unix.S_IFSOCK {
-			l.status = openStatus(StatusFD)
-		}
+	if err := l.takeStatus(); err != nil {
+		return err
 	}
 	if fd := l.listener; fd >= 0 {
 		if !inherited(fd) || fileType(fd) != unix.S_IFSOCK {
-			return &usageError{"--listener-fd: fd " + strconv.Itoa(fd) + " is not a socket", ""}
+			return usage("--listener-fd: fd "+strconv.Itoa(fd)+" is not a socket", "")
 		}
 		unix.CloseOnExec(fd)
 		l.fds.listener = os.NewFile(uintptr(fd), "listener")
@@ -80,34 +72,53 @@ func (l *launch) checkFDs() error {
 	return nil
 }
 
-// checkToken judges descriptor 5 by its kind, never by its content (S05).
+// takeStatus opens the status descriptor. The default number counts only if it is a pipe or a socket, so that events
+// never go into a file that the caller happened to leave open there (S02).
+func (l *launch) takeStatus() error {
+	fd := l.statusFD
+	byDefault := fd < 0
+	if byDefault {
+		fd = StatusFD
+	}
+	kind := fileType(fd)
+	switch {
+	case inherited(fd) && writable(fd) && (!byDefault || kind == unix.S_IFIFO || kind == unix.S_IFSOCK):
+		l.status = openStatus(fd)
+	case !byDefault:
+		return usage("--status-fd: fd "+strconv.Itoa(fd)+" is not open for writing", "hand over a pipe: shim --status-fd 4 ... 4>events")
+	}
+	return nil
+}
+
+// checkToken checks what kind of file descriptor 5 is. It never reads it (S05). The target may reopen the descriptor by
+// its path. That fails for a socket, and in a sandbox for a file that the target is denied.
 func (l *launch) checkToken() error {
 	const hint = "hand the token over in a pipe: shim --pass-token -- TARGET 5< <(cat FILE)"
 	if !inherited(TokenFD) {
-		return &usageError{"--pass-token: fd 5 is not open", hint}
+		return usage("--pass-token: fd 5 is not open", hint)
 	}
 	kind := fileType(TokenFD)
 	switch {
 	case kind == unix.S_IFSOCK:
-		return &usageError{"--pass-token: fd 5 is a socket, which the target cannot reopen", hint}
+		return usage("--pass-token: fd 5 is a socket, which the target cannot reopen", hint)
 	case kind == unix.S_IFDIR:
-		return &usageError{"--pass-token: fd 5 is a directory", hint}
+		return usage("--pass-token: fd 5 is a directory", hint)
 	case !readable(TokenFD):
-		return &usageError{"--pass-token: fd 5 is not open for reading", hint}
+		return usage("--pass-token: fd 5 is not open for reading", hint)
 	case kind == unix.S_IFIFO && writable(TokenFD):
-		return &usageError{"--pass-token: fd 5 is the write end of its own pipe, which never ends", hint}
+		return usage("--pass-token: fd 5 is the write end of its own pipe, which never ends", hint)
 	case kind == unix.S_IFIFO:
 		return nil
 	case l.profile != "":
-		return &usageError{"--pass-token: fd 5 is not a pipe, and a sandboxed target cannot reopen a file it is denied", hint}
+		return usage("--pass-token: fd 5 is not a pipe, and a sandboxed target cannot reopen a file it is denied", hint)
 	}
 	warn("--pass-token: fd 5 is not a pipe: the target can learn its path and read it twice")
 	return nil
 }
 
-// sweep keeps every descriptor above 2 from the target; what is meant for it is handed over by number (S07).
-func sweep() error {
-	if keepAllFromChildren() {
+// closeInherited marks every descriptor above 2 close-on-exec. The target gets its own by number (S07).
+func closeInherited() error {
+	if closeAllOnExec() {
 		return nil
 	}
 	dir, err := os.Open("/dev/fd")

@@ -2,11 +2,11 @@ package shim
 
 import "golang.org/x/sys/unix"
 
-// pathOnly: macOS has no descriptor that can be neither read nor written.
+// pathOnly is 0: every descriptor on macOS can be read or written.
 const pathOnly = 0
 
-// keepAllFromChildren: macOS has no single call; the caller walks /dev/fd.
-func keepAllFromChildren() bool { return false }
+// closeAllOnExec does nothing: macOS has no such call, and the caller goes through /dev/fd.
+func closeAllOnExec() bool { return false }
 
-// hideMemory keeps debuggers from the shim's memory (S21).
-func hideMemory() { unix.PtraceDenyAttach() }
+// makeUndumpable keeps debuggers out of this process's memory (S21).
+func makeUndumpable() { unix.PtraceDenyAttach() }

@@ -12,19 +12,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// identityError is a launch identity that was not given, or not believed: exit 78, target never started.
-type identityError struct{ err error }
+// refused is a launch identity that was not given or not confirmed: exit 78, the target never starts.
+func refused(err error) error {
+	return &failure{err: fmt.Errorf("identity: %w", err), exit: ExitRefused}
+}
 
-func (e *identityError) Error() string { return "identity: " + e.err.Error() }
-
-// readSecret reads the identity secret from descriptor 3 and closes it, whatever comes (S09).
+// readSecret reads the identity secret from descriptor 3, and closes the descriptor in every case (S09).
 func (l *launch) readSecret() ([]byte, error) {
 	if !l.options.identity {
 		return nil, nil
 	}
 	if l.fds.identity < 0 {
 		l.status.send(event{name: EventBadSecret})
-		return nil, &identityError{errors.New("fd 3 is not open for reading")}
+		return nil, refused(errors.New("fd 3 is not open for reading"))
 	}
 	defer unix.Close(l.fds.identity)
 	var secret []byte
@@ -36,15 +36,14 @@ func (l *launch) readSecret() ([]byte, error) {
 		clear(secret)
 		err = fmt.Errorf("fd 3 does not hold %d lower-case hex characters", SecretLen)
 	}
-	if err == nil {
+	switch {
+	case err == nil:
 		return secret, nil
-	}
-	var stopped *stoppedError
-	if errors.As(err, &stopped) {
+	case err == errStopped:
 		return nil, err
 	}
 	l.status.send(event{name: EventBadSecret})
-	return nil, &identityError{err}
+	return nil, refused(err)
 }
 
 func validSecret(b []byte) bool {
@@ -59,7 +58,7 @@ func validSecret(b []byte) bool {
 	return true
 }
 
-// readToEnd reads fd until its end, limit bytes at most, within the time given.
+// readToEnd reads fd to its end, at most limit bytes, within the given time.
 func readToEnd(fd, limit int, within time.Duration) ([]byte, error) {
 	deadline := time.Now().Add(within)
 	buf := make([]byte, limit)
@@ -99,20 +98,19 @@ func (l *launch) hello(secret []byte) error {
 		defer clear(secret)
 		return sayHello(lookEnv(l.environ, EnvBridgeSocket), l.sessionID, secret)
 	})
-	var stopped *stoppedError
 	switch {
 	case err == nil:
 		l.status.send(event{name: EventHelloOK, pid: os.Getpid()})
 		return nil
-	case errors.As(err, &stopped):
+	case err == errStopped:
 		return err
 	}
 	l.status.send(event{name: EventHelloRefused})
-	return &identityError{err}
+	return refused(err)
 }
 
-// sayHello has one exchange with the bridge: one line there, one line back, no retry. Plain socket calls,
-// because the net package would cost every launch its start-up and every session its memory.
+// sayHello has one exchange with the bridge: one line there, one line back, no retry. It makes plain socket calls,
+// because the net package would slow every launch and enlarge every session.
 func sayHello(path, session string, secret []byte) error {
 	if path == "" {
 		return errors.New(EnvBridgeSocket + " is not set")
@@ -143,8 +141,8 @@ func sayHello(path, session string, secret []byte) error {
 	return nil
 }
 
-// helloLine is what the shim says. Its length is not a constant, so that it stands on the heap: a stack that
-// grows leaves its old copy behind, which nobody wipes (S21).
+// helloLine is the shim's message. It is made on the heap, because its length is not a constant. A growing stack is
+// copied, and nobody could wipe the old copy of a line on it (S21).
 func helloLine(session string, secret []byte) []byte {
 	const begin, middle, end = `{"type":"Hello","kind":"project_session","name":"`, `","token":"`, "\"}\n"
 	line := make([]byte, 0, len(begin)+len(session)+len(middle)+len(secret)+len(end))
@@ -156,53 +154,53 @@ func helloLine(session string, secret []byte) []byte {
 func writeWithin(fd int, line []byte, deadline time.Time) error {
 	defer clear(line)
 	for rest := line; len(rest) > 0; {
-		if err := limitWait(fd, unix.SO_SNDTIMEO, time.Until(deadline)); err != nil {
+		if err := setTimeout(fd, unix.SO_SNDTIMEO, time.Until(deadline)); err != nil {
 			return err
 		}
 		n, err := unix.Write(fd, rest)
 		if err != nil && err != unix.EINTR {
-			return slow(err)
+			return timeoutError(err)
 		}
 		rest = rest[max(n, 0):]
 	}
 	return nil
 }
 
-// connectWithin dials: a Unix socket makes the caller wait only while its backlog is full.
+// connectWithin connects fd. A Unix socket makes the caller wait only while its backlog is full.
 func connectWithin(fd int, path string, within time.Duration) error {
 	deadline := time.Now().Add(within)
 	for {
-		if err := limitWait(fd, unix.SO_SNDTIMEO, time.Until(deadline)); err != nil {
+		if err := setTimeout(fd, unix.SO_SNDTIMEO, time.Until(deadline)); err != nil {
 			return err
 		}
 		if err := unix.Connect(fd, &unix.SockaddrUnix{Name: path}); err != unix.EINTR {
-			return slow(err)
+			return timeoutError(err)
 		}
 	}
 }
 
-// limitWait bounds the next socket call; a wait that is over already is an error of the same kind.
-func limitWait(fd, option int, left time.Duration) error {
+// setTimeout bounds the next call on the socket. If no time is left, it returns the error that the call would return.
+func setTimeout(fd, option int, left time.Duration) error {
 	if left <= 0 {
-		return slow(unix.EAGAIN)
+		return timeoutError(unix.EAGAIN)
 	}
 	tv := unix.NsecToTimeval(max(left, time.Millisecond).Nanoseconds())
 	return unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, option, &tv)
 }
 
-func slow(err error) error {
+func timeoutError(err error) error {
 	if err == unix.EAGAIN {
 		return errors.New("no answer in time")
 	}
 	return err
 }
 
-// readLine reads up to the first newline, MaxAnswer bytes with it at most.
+// readLine reads to the first newline: at most MaxAnswer bytes, the newline included.
 func readLine(fd int, deadline time.Time) ([]byte, error) {
 	var buf []byte
 	chunk := make([]byte, 4096)
 	for {
-		if err := limitWait(fd, unix.SO_RCVTIMEO, time.Until(deadline)); err != nil {
+		if err := setTimeout(fd, unix.SO_RCVTIMEO, time.Until(deadline)); err != nil {
 			return nil, err
 		}
 		n, err := unix.Read(fd, chunk)
@@ -210,7 +208,7 @@ func readLine(fd int, deadline time.Time) ([]byte, error) {
 		case err == unix.EINTR:
 			continue
 		case err != nil:
-			return nil, slow(err)
+			return nil, timeoutError(err)
 		case n == 0:
 			return nil, errors.New("closed before its answer ended")
 		}
@@ -224,8 +222,8 @@ func readLine(fd int, deadline time.Time) ([]byte, error) {
 	}
 }
 
-// checkAnswer accepts the one answer that confirms this session; members it does not know are ignored. It takes
-// the members out by their exact names: Unmarshal into a struct would take "TYPE" for "type".
+// checkAnswer accepts only the answer that confirms this session. It ignores unknown members. It looks members up by
+// their exact names, because Unmarshal into a struct would take "TYPE" for "type".
 func checkAnswer(line []byte, session string) error {
 	var answer, data map[string]json.RawMessage
 	var word, kind, id string
@@ -244,7 +242,7 @@ func checkAnswer(line []byte, session string) error {
 	return nil
 }
 
-// lookEnv finds the last value of name, as a program that is started with environ would.
+// lookEnv is the last value of name in environ, which is the one that a program started with environ would see.
 func lookEnv(environ []string, name string) (value string) {
 	for _, kv := range environ {
 		if n, v, ok := strings.Cut(kv, "="); ok && n == name {

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What a grant is worth, in Landlock's rights. Making device nodes is handled and never granted.
+// The rights of each kind of grant. No grant includes making device nodes.
 const (
 	fsRead = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR
 
@@ -21,16 +21,16 @@ const (
 	fsDevice = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE |
 		unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
 
-	// fsFile is what can be granted on a thing that is not a folder.
+	// fsFile are the rights that make sense on something that is not a folder.
 	fsFile = unix.LANDLOCK_ACCESS_FS_EXECUTE | fsDevice
 
-	// fsList is what the folders between a grant and a denied thing keep. A rule holds for all that is below a
-	// folder, so the names inside a denied folder can be listed too (nothing in it can be opened): a known limit.
+	// fsList is the only right on the folders between a grant and a denied path. A rule holds for everything below its
+	// folder. So the names inside a denied folder can be listed as well, though nothing there can be opened: a known limit.
 	fsList = unix.LANDLOCK_ACCESS_FS_READ_DIR
 )
 
-// handledFS is every right of files that Landlock's version abi knows: what is not handled would be allowed.
-// Versions above 5 add no such right that was tried here; a new one is left as it is without Landlock.
+// handledFS are the file rights that Landlock denies unless granted: all that version abi knows. Versions up to 8 add
+// none after version 5. A right that a later version adds stays allowed, as without Landlock.
 func handledFS(abi int) uint64 {
 	const first = unix.LANDLOCK_ACCESS_FS_MAKE_SYM<<1 - 1 // version 1: EXECUTE to MAKE_SYM
 	rights := uint64(first)
@@ -46,7 +46,7 @@ func handledFS(abi int) uint64 {
 	return rights
 }
 
-// scopes keeps signals and abstract Unix sockets inside the sandbox (X08), which takes version 6.
+// scopes keeps signals and abstract Unix sockets inside the sandbox (X08). It needs version 6.
 func scopes(abi int) uint64 {
 	if abi < 6 {
 		return 0
@@ -54,7 +54,7 @@ func scopes(abi int) uint64 {
 	return unix.LANDLOCK_SCOPE_SIGNAL | unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET
 }
 
-// landlockABI asks the kernel for its version.
+// landlockABI asks the kernel for its version of Landlock.
 func landlockABI() (int, error) {
 	abi, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	e := &stageError{Sandbox: true, Errno: errno, Step: "sandbox: landlock"}
@@ -78,8 +78,8 @@ type ruleset struct {
 	handled uint64
 }
 
-// buildRuleset makes the rules of a policy. It runs with the caller's privileges, so that a denied file in a
-// folder that only root can search is still recognised where a hard link or a mount shows it again.
+// buildRuleset makes the rules of a policy. It runs before privileges are dropped. Root can then find a denied file in a
+// folder that only root can search, and recognise it where a hard link or a mount shows it under another name.
 func buildRuleset(p *Policy) (*ruleset, error) {
 	abi, err := landlockABI()
 	if err != nil {
@@ -89,7 +89,7 @@ func buildRuleset(p *Policy) (*ruleset, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A kernel that knows less of this structure accepts the rest as long as it is zero.
+	// An older kernel knows only the start of this structure. It accepts the rest if that is zero.
 	attr := unix.LandlockRulesetAttr{Handled_access_fs: handledFS(abi), Scoped: scopes(abi)}
 	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0)
 	if errno != 0 {
@@ -104,8 +104,8 @@ func buildRuleset(p *Policy) (*ruleset, error) {
 	return r, r.allowTerminal(denied)
 }
 
-// allowPath opens the thing at a rule's path anew and adds the rule only if it is still what was judged: one
-// renamed into its place since gets no rights, and so a race can only cost the target access, never give it.
+// allowPath opens a rule's path again and adds the rule only if the same file is still there. Something that was renamed
+// into its place gets no rights. So a race can only cost the target access, never give it any.
 func (r *ruleset) allowPath(rule rule) error {
 	fd, n, err := openNode(rule.path)
 	if err != nil {
@@ -118,7 +118,7 @@ func (r *ruleset) allowPath(rule rule) error {
 	return r.allow(fd, rule.rights)
 }
 
-// allow grants rights on what fd holds, as far as this kernel can tell them apart.
+// allow grants rights on what fd refers to, as far as this kernel knows them.
 func (r *ruleset) allow(fd int, rights uint64) error {
 	attr := unix.LandlockPathBeneathAttr{Allowed_access: rights & r.handled, Parent_fd: int32(fd)}
 	if attr.Allowed_access == 0 {
@@ -131,7 +131,7 @@ func (r *ruleset) allow(fd int, rights uint64) error {
 	return nil
 }
 
-// allowTerminal lets the target open the terminal that it was given again, by its name: that node and no other.
+// allowTerminal lets the target open its own terminal by name, and no other terminal.
 func (r *ruleset) allowTerminal(denied *denies) error {
 	for fd := 0; fd <= 2; fd++ {
 		var st unix.Stat_t
@@ -145,7 +145,7 @@ func (r *ruleset) allowTerminal(denied *denies) error {
 	return nil
 }
 
-// enforce confines this thread, and what it becomes, for good.
+// enforce confines this thread and the program that it executes, for good.
 func (r *ruleset) enforce() error {
 	if _, _, errno := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(r.fd), 0, 0); errno != 0 {
 		return stageFailure("sandbox: landlock", errno)
@@ -153,7 +153,7 @@ func (r *ruleset) enforce() error {
 	return nil
 }
 
-// openNode opens a path that must hold no symbolic link, its last element included, and says what is there.
+// openNode opens a path without following any symbolic link, and says what is there.
 func openNode(path string) (int, node, error) {
 	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS}
 	fd, err := unix.Openat2(unix.AT_FDCWD, path, &how)
@@ -168,16 +168,16 @@ func openNode(path string) (int, node, error) {
 	return fd, nodeOf(&st), nil
 }
 
-// statPath looks at a path's last element. One system call is enough: a grant is opened again, without links, when
-// its rule is made, and of a denied path every element above has been looked at before.
+// statPath says what is at path. It may follow links above the last element. That is safe: a grant is opened again
+// without following links when its rule is made, and for a denied path every folder above is checked first.
 func statPath(path string) (node, error) {
 	var st unix.Stat_t
 	err := unix.Fstatat(unix.AT_FDCWD, path, &st, unix.AT_SYMLINK_NOFOLLOW|unix.AT_NO_AUTOMOUNT)
 	return nodeOf(&st), err
 }
 
-// listFolder reads a folder and looks at each entry. One that cannot be looked at (gone meanwhile, or another
-// user's mount) is left out, and so gets no rights.
+// listFolder lists a folder. It leaves out entries that it cannot examine, because they are gone or another user's mount.
+// Those get no rights.
 func listFolder(dir string) ([]entry, error) {
 	how := unix.OpenHow{Flags: unix.O_RDONLY | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS}
 	fd, err := unix.Openat2(unix.AT_FDCWD, dir, &how)

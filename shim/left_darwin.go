@@ -3,6 +3,6 @@ package shim
 import "os"
 
 // A process that was left behind has no parent to be found by (documented limit).
-func adopt() {}
+func becomeSubreaper() {}
 
 func endLeft(<-chan os.Signal) {}

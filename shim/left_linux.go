@@ -12,8 +12,8 @@ import (
 // What a sandboxed target leaves running would keep the terminal, and read there what the user types next, a
 // password say; the credential it was handed; and the network. It ends with its session, however far it forked away.
 
-// adopt makes this process the parent of what its descendants leave behind.
-func adopt() { unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) }
+// becomeSubreaper makes this process the parent of what its descendants leave behind.
+func becomeSubreaper() { unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) }
 
 // leftSeconds is how long the shim goes after what was left. A child that cannot die, or a target that forks
 // faster than it is killed, must not hold the session's end up for ever.

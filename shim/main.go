@@ -39,7 +39,7 @@ exit status: the target's own, or 128 + signal; 127 not found, 126 cannot start;
 example: shim --pass-token -- claude 5< <(cat ~/.config/relay/token)
 `
 
-// options are the command line, checked (S02) but for the descriptors that it names.
+// options are the checked command line (S02). checkFDs checks the descriptors that it names.
 type options struct {
 	sessionID string
 	identity  bool
@@ -53,11 +53,6 @@ type options struct {
 
 	help, version bool
 }
-
-// usageError is a mistake of the caller's: exit 70, no event, nothing started.
-type usageError struct{ msg, hint string }
-
-func (e *usageError) Error() string { return e.msg }
 
 func parseOptions(args []string) (*options, error) {
 	o := &options{statusFD: -1, listener: -1}
@@ -104,43 +99,50 @@ func parseOptions(args []string) (*options, error) {
 		o.help = true
 		return o, nil
 	} else if err != nil {
-		return nil, &usageError{err.Error(), "shim --help lists the flags"}
+		return nil, usage(err.Error(), "shim --help lists the flags")
 	}
 	if o.version {
 		return o, nil
 	}
-	// The flag package swallows "--"; a target without it is refused, so that a mistyped flag never runs.
+	// The flag package drops "--". The shim requires it, so that a mistyped flag never runs as the target.
 	o.target = f.Args()
 	if n := len(args) - len(o.target); len(o.target) > 0 && (n == 0 || args[n-1] != "--") {
-		return nil, &usageError{"unexpected argument " + strconv.Quote(o.target[0]), "put -- before the target: shim [flags] -- TARGET [ARG...]"}
+		return nil, usage("unexpected argument "+strconv.Quote(o.target[0]), "put -- before the target: shim [flags] -- TARGET [ARG...]")
 	}
 	return o, o.check(seen)
 }
 
-// check holds the rules of S02 that need no look at a descriptor.
+// check refuses what S02 refuses without a look at any descriptor.
 func (o *options) check(seen map[string]bool) error {
 	switch {
 	case len(o.target) == 0:
-		return &usageError{"no target", "shim [flags] -- TARGET [ARG...]"}
+		return usage("no target", "shim [flags] -- TARGET [ARG...]")
 	case o.identity && !seen["session-id"]:
-		return &usageError{"--identity needs --session-id", ""}
+		return usage("--identity needs --session-id", "")
 	case seen["session-id"] && !ValidSessionID(o.sessionID):
-		return &usageError{"--session-id: " + strconv.Quote(o.sessionID) + " is not a session id", `letters, digits, ".", "_" and "-", at most 128, the first a letter or digit`}
+		return usage("--session-id: "+strconv.Quote(o.sessionID)+" is not a session id", `letters, digits, ".", "_" and "-", at most 128, the first a letter or digit`)
 	case seen["sandbox-profile"] && !filepath.IsAbs(o.profile):
-		return &usageError{"--sandbox-profile: " + strconv.Quote(o.profile) + " is not an absolute path", ""}
+		return usage("--sandbox-profile: "+strconv.Quote(o.profile)+" is not an absolute path", "")
+	}
+	return o.checkNumbers()
+}
+
+// checkNumbers refuses two uses of one descriptor number (S03).
+func (o *options) checkNumbers() error {
+	switch {
 	case o.statusFD == IdentityFD && o.identity:
-		return &usageError{"--status-fd: fd 3 carries the identity", "use --status-fd 4"}
+		return usage("--status-fd: fd 3 carries the identity", "use --status-fd 4")
 	case o.statusFD == TokenFD && o.passToken:
-		return &usageError{"--status-fd: fd 5 carries the token", "use --status-fd 4"}
+		return usage("--status-fd: fd 5 carries the token", "use --status-fd 4")
 	case o.listener >= 0 && (o.listener <= TokenFD || o.listener == o.statusFD):
-		return &usageError{"--listener-fd: fd " + strconv.Itoa(o.listener) + " is taken", "use --listener-fd 6"}
+		return usage("--listener-fd: fd "+strconv.Itoa(o.listener)+" is taken", "use --listener-fd 6")
 	case o.listener >= 0 && o.profile == "":
-		return &usageError{"--listener-fd needs --sandbox-profile", ""}
+		return usage("--listener-fd needs --sandbox-profile", "")
 	}
 	return nil
 }
 
-// plainDecimal reads a descriptor number: digits alone, at most 2³¹-1.
+// plainDecimal reads a descriptor number: only digits, at most 2³¹-1.
 func plainDecimal(s string) (int, error) {
 	n, err := strconv.ParseInt(s, 10, 32)
 	if err != nil || strings.Trim(s, "0123456789") != "" || (len(s) > 1 && s[0] == '0') {
@@ -158,6 +160,32 @@ type launch struct {
 	signals *signals
 	term    terminal
 	target  *target
+	end     ending
+}
+
+// ending is how a launch ended when nothing failed: the target's exit status, or the signal that ended the target or
+// stopped the launch before it ran.
+type ending struct {
+	status int
+	signal syscall.Signal
+}
+
+// errStopped ends the agenda when a signal stopped the launch. launch.end holds the signal.
+var errStopped = errors.New("a signal stopped the launch")
+
+// failure is why a target never ran: what to say, what could cure it, and the shim's exit status.
+type failure struct {
+	err   error
+	hint  string
+	exit  int
+	errno syscall.Errno // for the event spawn_failed
+}
+
+func (f *failure) Error() string { return f.err.Error() }
+
+// usage is a mistake of the caller (S02).
+func usage(msg, hint string) error {
+	return &failure{err: errors.New(msg), hint: hint, exit: ExitUsage}
 }
 
 // Main runs the shim with the command line and environment given and returns its exit status.
@@ -165,20 +193,21 @@ func Main(args, environ []string) int {
 	if isStage(args) {
 		return stageMain(args, environ)
 	}
-	hideMemory()
-	o, err := parseOptions(args[min(1, len(args)):])
+	makeUndumpable()
+	l := &launch{environ: environ, status: status{fd: -1}, term: terminal{fd: -1}}
+	var err error
+	l.options, err = parseOptions(args[min(1, len(args)):])
 	switch {
 	case err != nil:
-		return finish(nil, err)
-	case o.help:
-		return say(1, Usage)
-	case o.version:
-		return say(1, "shim "+Version+"\n")
+		return l.finish(err)
+	case l.help:
+		return write(1, Usage)
+	case l.version:
+		return write(1, "shim "+Version+"\n")
 	}
-	l := &launch{options: o, environ: environ, status: status{fd: -1}, term: terminal{fd: -1}}
 	err = l.run()
-	l.term.takeBack() // whatever the exit (S18)
-	return finish(l, err)
+	l.term.takeBack() // after a failure too (S18)
+	return l.finish(err)
 }
 
 // run is the agenda of a launch (S04).
@@ -203,52 +232,35 @@ func (l *launch) run() error {
 	return l.wait()
 }
 
-// finish says what went wrong, ends as the target ended, and is the one place that decides the exit status (S16).
-func finish(l *launch, err error) int {
-	var (
-		usage    *usageError
-		identity *identityError
-		start    *startError
-		stopped  *stoppedError
-		ended    *endedError
-	)
+// finish prints what failed and returns the exit status. No other function decides it (S16).
+func (l *launch) finish(err error) int {
+	var f *failure
 	switch {
-	case errors.As(err, &ended):
-		return l.endAs(ended.status)
-	case errors.As(err, &stopped):
-		return l.endBy(stopped.signal)
-	case errors.As(err, &identity):
-		complain(err.Error(), "")
-		return ExitIdentity
-	case errors.As(err, &start):
-		complain(err.Error(), start.hint)
-		return start.exit
-	case errors.As(err, &usage):
-		complain(usage.msg, usage.hint)
-		return ExitUsage
+	case err == nil || err == errStopped:
+		if l.end.signal == 0 {
+			return l.end.status
+		}
+		l.raiseTerminalSignal()
+		return ExitSignal + int(l.end.signal)
+	case errors.As(err, &f):
+		complain(f.Error(), f.hint)
+		return f.exit
 	}
 	complain(err.Error(), "")
 	return ExitUsage
 }
 
-// endedError is a target that ran and ended, stoppedError a launch that a signal stopped before.
-type endedError struct{ status syscall.WaitStatus }
-type stoppedError struct{ signal syscall.Signal }
-
-func (e *endedError) Error() string   { return "target ended" }
-func (e *stoppedError) Error() string { return "launch stopped by " + e.signal.String() }
-
 func complain(msg, hint string) {
 	if hint != "" {
 		hint = "shim: hint: " + hint + "\n"
 	}
-	say(2, "shim: error: "+oneLine(msg)+"\n"+hint)
+	write(2, "shim: error: "+oneLine(msg)+"\n"+hint)
 }
 
-func warn(msg string) { say(2, "shim: warning: "+msg+"\n") }
+func warn(msg string) { write(2, "shim: warning: "+msg+"\n") }
 
-// say writes past the os package, whose writes to a broken pipe on 1 or 2 would end the shim.
-func say(fd int, text string) int {
+// write does not use the os package: there, a write to a broken pipe on 1 or 2 ends the program.
+func write(fd int, text string) int {
 	for b := []byte(text); len(b) > 0; {
 		n, err := unix.Write(fd, b)
 		if err != nil && err != unix.EINTR {

@@ -38,7 +38,7 @@ func TestManual(t *testing.T) {
 			t.Errorf("STATUS EVENTS lacks %s", e)
 		}
 	}
-	for _, n := range []int{ExitUsage, ExitIdentity, ExitCannotStart, ExitNotFound} {
+	for _, n := range []int{ExitUsage, ExitRefused, ExitCannotStart, ExitNotFound} {
 		if !strings.Contains(manual, "\n| "+strconv.Itoa(n)+" |") {
 			t.Errorf("EXIT STATUS lacks %d", n)
 		}

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ownNetwork has the child start in a network namespace of its own, of which only the loopback exists. Who may
-// not make one needs a user namespace around it, in which the user is who he was, and everybody else nobody.
+// ownNetwork starts the child in a network namespace of its own, which has only a loopback device. A user who may not
+// make one needs a user namespace around it. In that namespace the user keeps his ids, and all others show as nobody.
 func ownNetwork(attr *syscall.SysProcAttr) {
 	attr.Cloneflags |= unix.CLONE_NEWNET
 	if mayMakeNetworks() {
@@ -20,12 +20,12 @@ func ownNetwork(attr *syscall.SysProcAttr) {
 	attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}}
 	attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}}
 	attr.GidMappingsEnableSetgroups = false
-	// What a user who is not root keeps of the namespace's capabilities through the start of the second stage:
-	// one to bring the loopback up, one to empty the bounding set.
+	// An ordinary user keeps only ambient capabilities when the second stage is executed: one to bring the loopback up,
+	// one to empty the bounding set.
 	attr.AmbientCaps = []uintptr{unix.CAP_NET_ADMIN, unix.CAP_SETPCAP}
 }
 
-// mayMakeNetworks asks for the capability rather than for root: in a container root often lacks it.
+// mayMakeNetworks looks at the capabilities too, because root in a container often lacks them.
 func mayMakeNetworks() bool {
 	var caps [2]unix.CapUserData
 	if unix.Capget(&unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, &caps[0]) != nil {
@@ -35,9 +35,9 @@ func mayMakeNetworks() bool {
 	return os.Geteuid() == 0 && caps[0].Effective&need == need
 }
 
-// stageNetwork makes the model network (X09): in this namespace, empty but for a loopback that is down, the
-// listener on which the host's proxy will answer. A socket stays in the namespace that it was made in, so the
-// host accepts on it directly, and nobody else on the machine can reach it.
+// stageNetwork makes the model network (X09). The new namespace has only a loopback device, which is down. This brings
+// it up, makes the listener for the host's proxy, and sends it to the host. A socket stays in the namespace where it was
+// made. So the host accepts on it directly, and nobody else on the machine can reach it.
 func stageNetwork(p *Policy, listener bool) error {
 	if model := p.Network == NetworkModel; model != listener {
 		if model {
@@ -97,8 +97,8 @@ func listenOnLoopback() (int, error) {
 	return fd, nil
 }
 
-// networkFailure says what stands in the way of a network namespace. Systems switch user namespaces off in ways
-// that show in different places: the clone, the write of the id maps, or a capability that is worth nothing.
+// networkFailure says why no network namespace can be made. Systems switch user namespaces off in several ways: the
+// clone fails, the write of the id maps fails, or the new capabilities have no effect.
 func networkFailure(err error) error {
 	e := &stageError{Sandbox: true, Step: `sandbox: network "model"`}
 	if !errors.As(err, &e.Errno) {

@@ -11,29 +11,29 @@ import (
 	"unicode/utf8"
 )
 
-// PolicyVersion is the only policy version there is.
+// PolicyVersion is the only version of a policy.
 const PolicyVersion = 1
 
 // What a policy says about the network (X09).
 const (
 	NetworkOpen  = "open"  // the machine's network, untouched
-	NetworkModel = "model" // a network of its own, in which the model proxy is all there is
+	NetworkModel = "model" // a network of its own, in which only the model proxy exists
 )
 
-// Policy is a Linux sandbox profile: what one session may reach, everything else denied (X04). The host
-// writes it, the shim's second stage applies it. Every path is absolute, clean and free of symbolic links,
-// so that what the host decided is what the kernel is told; a path that turned into a link since is refused.
+// Policy is a Linux sandbox profile: it lists what one session may reach, and all else is denied (X04). The host writes
+// it, and the shim's second stage applies it. Every path is absolute, clean and free of symbolic links, so that the
+// kernel is told exactly what the host decided. If a path has become a link since, the launch is refused.
 type Policy struct {
 	Version   int      `json:"version"`
 	Read      []string `json:"read"`       // files, or folders with all below: read and execute
 	ReadWrite []string `json:"read_write"` // files, or folders with all below: read, execute, write, create, remove
 	Devices   []string `json:"devices"`    // single device nodes: read, write and control
-	Deny      []string `json:"deny"`       // win over every grant; one that is missing denies the name
+	Deny      []string `json:"deny"`       // win over every grant; a path that does not exist yet is denied by its name
 	Network   string   `json:"network"`    // NetworkOpen or NetworkModel
 }
 
-// ParsePolicy reads a policy. An unknown member, one given twice, trailing data, another version or a path that
-// is not absolute and clean is an error: a sandbox is never applied in part (X03).
+// ParsePolicy reads a policy. A sandbox is never applied in part, so these are errors: an unknown or repeated member,
+// trailing data, another version, and a path that is not absolute and clean (X03).
 func ParsePolicy(data []byte) (*Policy, error) {
 	var p Policy
 	if err := p.decode(json.NewDecoder(bytes.NewReader(data))); errors.Is(err, io.EOF) {
@@ -52,8 +52,8 @@ func ParsePolicy(data []byte) (*Policy, error) {
 			if !filepath.IsAbs(path) || filepath.Clean(path) != path || strings.ContainsRune(path, 0) {
 				return nil, fmt.Errorf("path %q is not absolute and clean", path)
 			}
-			// JSON's readers and writers put this character in place of bytes that are not UTF-8: the path
-			// would be another one, and a deny of another path denies nothing.
+			// JSON encoders and decoders replace bytes that are not UTF-8 by this character. The result is another path,
+			// and denying another path would deny nothing.
 			if strings.ContainsRune(path, utf8.RuneError) {
 				return nil, fmt.Errorf("path %q holds bytes that are not UTF-8", path)
 			}
@@ -62,8 +62,8 @@ func ParsePolicy(data []byte) (*Policy, error) {
 	return &p, nil
 }
 
-// decode takes the object apart member by member. Unmarshalling it whole would take "DENY" for "deny", and the
-// last of two members of one name.
+// decode reads the object member by member. Unmarshal would take "DENY" for "deny", and the last of two members of one
+// name.
 func (p *Policy) decode(d *json.Decoder) error {
 	members := map[string]any{
 		"version": &p.Version, "network": &p.Network,

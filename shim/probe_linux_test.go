@@ -58,26 +58,26 @@ func probe(part string, args []string) int {
 	return 0
 }
 
-// probeLaunch does what the shim does with a sandbox: profile, letters (t: a token on 5; l: a listener on 6),
-// program, arguments.
+// probeLaunch does what the shim does with a sandbox: profile, words (token: one on 5; listener: a socket
+// on 6), program, arguments.
 func probeLaunch(args []string) int {
 	runtime.LockOSThread()
-	hideMemory()
+	makeUndumpable()
 	cmd := exec.Command(args[2], args[3:]...)
 	cmd.Args = args[3:]
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	var token, listener *os.File
-	if strings.Contains(args[1], "t") {
+	if strings.Contains(args[1], wordToken) {
 		token = os.NewFile(TokenFD, "token")
 	}
-	if strings.Contains(args[1], "l") {
+	if strings.Contains(args[1], wordListener) {
 		listener = os.NewFile(ListenerFD, "listener")
 	}
 	report, err := sandboxed(cmd, args[0], token, listener)
 	if err == nil {
-		err = startStage(cmd)
-		report.started()
+		err = startCommand(cmd)
+		report.closeChildEnds()
 		if err == nil {
 			err = report.wait()
 		}

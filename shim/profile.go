@@ -8,24 +8,23 @@ import (
 	"syscall"
 )
 
-// openProfile opens a sandbox profile and checks that it is one (X03): a regular file, not a link to one, not
-// too large, owned by the caller or root, and writable by nobody else. The checks are of the opened file, so
-// that what is read is what was judged; and they are made by the shim, whose user ids are the machine's own,
-// not by the second stage, which may see them through a user namespace that knows one user only.
+// openProfile opens a sandbox profile and checks it (X03): a regular file, not a link to one, not too large, owned by the
+// caller or root, and writable by nobody else. It checks the opened file, so that the checked file is the one that is
+// read. The shim does this and not the second stage, which may be in a user namespace that shows other owners.
 func openProfile(path string) (*os.File, error) {
-	// Non-blocking, so that a FIFO cannot hang a launch.
+	// Non-blocking, because opening a FIFO would wait for a writer.
 	fd, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK|syscall.O_CLOEXEC, 0)
-	if err == syscall.ELOOP || err == syscall.ENXIO { // the path's last element is a link; a socket
+	if err == syscall.ELOOP || err == syscall.ENXIO { // a link; a socket
 		return nil, badProfile(path, errors.New("not a regular file"))
 	} else if err != nil {
 		return nil, badProfile(path, err)
 	}
 	var st syscall.Stat_t
 	if err = syscall.Fstat(fd, &st); err == nil {
-		err = judgeProfile(&st, uint32(syscall.Geteuid()))
+		err = checkProfile(&st, uint32(syscall.Geteuid()))
 	}
 	if err == nil {
-		err = syscall.SetNonblock(fd, false) // else os.NewFile would give it to the runtime's poller, which takes no plain file
+		err = syscall.SetNonblock(fd, false) // os.NewFile would give a non-blocking file to the runtime's poller, which takes no regular file
 	}
 	if err != nil {
 		syscall.Close(fd)
@@ -34,7 +33,7 @@ func openProfile(path string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), path), nil
 }
 
-func judgeProfile(st *syscall.Stat_t, euid uint32) error {
+func checkProfile(st *syscall.Stat_t, euid uint32) error {
 	switch {
 	case st.Mode&syscall.S_IFMT != syscall.S_IFREG:
 		return errors.New("not a regular file")
@@ -50,7 +49,7 @@ func judgeProfile(st *syscall.Stat_t, euid uint32) error {
 
 func tooLarge() error { return errors.New("larger than " + strconv.Itoa(MaxProfile) + " bytes") }
 
-// readAllProfile reads an opened profile to its end, which its owner may have moved since the check.
+// readAllProfile reads an opened profile. It checks the size again, because its owner may have enlarged it since.
 func readAllProfile(f io.Reader) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(f, MaxProfile+1))
 	if err == nil && len(data) > MaxProfile {

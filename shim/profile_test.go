@@ -51,13 +51,13 @@ func TestOpenProfile(t *testing.T) {
 	}
 }
 
-func TestJudgeProfileOwner(t *testing.T) {
+func TestCheckProfileOwner(t *testing.T) {
 	for _, c := range []struct {
 		owner, euid uint32
 		ok          bool
 	}{{1000, 1000, true}, {0, 1000, true}, {0, 0, true}, {1000, 0, false}, {1001, 1000, false}} {
 		st := &syscall.Stat_t{Mode: syscall.S_IFREG | 0o600, Uid: c.owner}
-		if err := judgeProfile(st, c.euid); (err == nil) != c.ok {
+		if err := checkProfile(st, c.euid); (err == nil) != c.ok {
 			t.Errorf("owner %d, caller %d: %v", c.owner, c.euid, err)
 		}
 	}

@@ -76,8 +76,8 @@ func TestStageArgumentsTooLong(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = startStage(cmd)
-	report.started()
+	err = startCommand(cmd)
+	report.closeChildEnds()
 	var e *stageError
 	if !errors.As(err, &e) || e.Sandbox || e.Errno != unix.E2BIG {
 		t.Errorf("%+v", err)

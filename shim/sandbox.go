@@ -9,12 +9,13 @@ import (
 	"syscall"
 )
 
-// stageError is a target that did not start because of its sandbox, or, without Sandbox, because of its own exec.
+// stageError is why the second stage did not become the target. Sandbox says whether the sandbox failed or, if false,
+// the exec of the target itself.
 type stageError struct {
 	Sandbox bool
 	Errno   syscall.Errno // 0: no system call failed
-	Step    string        // what was being done, and to what
-	Reason  string        // why, where the errno does not say it; or the cure
+	Step    string        // what the stage was doing, and to what
+	Reason  string        // the cause, where the errno does not tell it, or the cure
 }
 
 func (e *stageError) Error() string {
@@ -35,7 +36,7 @@ func (e *stageError) Unwrap() error {
 	return e.Errno
 }
 
-// stageFailure names the step that failed.
+// stageFailure is the failure of a step of the sandbox.
 func stageFailure(step string, err error) error {
 	e := &stageError{Sandbox: true, Step: step}
 	if !errors.As(err, &e.Errno) {
@@ -44,37 +45,38 @@ func stageFailure(step string, err error) error {
 	return e
 }
 
-// stageReport is the shim's side of the pipe on which the second stage says how far it came: nothing and the
-// end, it died; a mark and the end (the exec closed the pipe), the target runs; a record, why it does not.
+// stageReport is the shim's end of the pipe on which the second stage reports:
+//
+//	nothing, then the end: the stage died
+//	"exec", then the end: the exec closed the pipe, so the target runs
+//	"exec" or nothing, then a record: why the target does not run
 type stageReport struct {
-	read  *os.File   // non-blocking: reading it holds no thread
-	close []*os.File // what the second stage got and the shim keeps no copy of
+	read      *os.File   // non-blocking: reading it holds no thread
+	childEnds []*os.File // the second stage has these, and the shim keeps no copy
 }
 
 const (
-	reportMark = 'x'
+	reportExec = "exec\n"
 	maxReport  = 16 << 10 // a record names at most one path
 )
 
-// started closes the child's ends; without that the end of the pipe would never be seen.
-func (r *stageReport) started() {
+// closeChildEnds closes the shim's copies. The pipe would never end otherwise.
+func (r *stageReport) closeChildEnds() {
 	if r == nil {
 		return
 	}
-	for _, f := range r.close {
+	for _, f := range r.childEnds {
 		f.Close()
 	}
-	r.close = nil
+	r.childEnds = nil
 }
 
-// wait returns nil once the target runs, a *stageError if it does not.
+// wait returns nil once the target runs, else a *stageError.
 func (r *stageReport) wait() error {
-	if r == nil {
-		return nil
-	}
 	defer r.read.Close()
 	var data []byte
-	var start [4]byte // a mark and the end: the rest of a session needs no memory for them
+	// In the usual case this buffer takes all. ReadAll would keep more memory for as long as the session lives.
+	var start [len(reportExec) + 1]byte
 	n, err := io.ReadFull(r.read, start[:])
 	if err == nil {
 		data, err = io.ReadAll(io.LimitReader(r.read, maxReport))
@@ -85,37 +87,35 @@ func (r *stageReport) wait() error {
 	return decodeReport(append(start[:n:n], data...))
 }
 
-// encodeReport makes the record of an error: E, the errno, s or x, then step and reason, a line each.
+// encodeReport makes the record of an error: what failed and the errno, then the step, then the reason, a line each.
 func encodeReport(e *stageError) []byte {
-	kind := "x"
+	what := "target"
 	if e.Sandbox {
-		kind = "s"
+		what = "sandbox"
 	}
-	text := "E" + strconv.Itoa(int(e.Errno)) + " " + kind + "\n" + oneLine(e.Step) + "\n" + oneLine(e.Reason) + "\n"
-	return []byte(text)
+	return []byte(what + " " + strconv.Itoa(int(e.Errno)) + "\n" + oneLine(e.Step) + "\n" + oneLine(e.Reason) + "\n")
 }
 
-// decodeReport reads what came through the pipe until its end.
+// decodeReport reads everything that came through the pipe.
 func decodeReport(data []byte) error {
 	text := string(data)
 	if text == "" {
 		return &stageError{Sandbox: true, Step: "sandbox: second stage died"}
 	}
-	text = strings.TrimPrefix(text, string(reportMark))
+	text = strings.TrimPrefix(text, reportExec)
 	if text == "" {
 		return nil
 	}
 	lines := strings.Split(text, "\n")
-	first, record := strings.CutPrefix(lines[0], "E")
-	number, kind, _ := strings.Cut(first, " ")
+	what, number, _ := strings.Cut(lines[0], " ")
 	errno, err := strconv.ParseUint(number, 10, 16)
-	if !record || err != nil || len(lines) != 4 || (kind != "s" && kind != "x") || lines[3] != "" {
+	if err != nil || len(lines) != 4 || (what != "sandbox" && what != "target") || lines[3] != "" {
 		return &stageError{Sandbox: true, Step: "sandbox: second stage", Reason: "unreadable report"}
 	}
-	return &stageError{Sandbox: kind == "s", Errno: syscall.Errno(errno), Step: lines[1], Reason: lines[2]}
+	return &stageError{Sandbox: what == "sandbox", Errno: syscall.Errno(errno), Step: lines[1], Reason: lines[2]}
 }
 
-// oneLine keeps a path with a line break in it from looking like a second line, and a record within its limit.
+// oneLine makes text fit one line of a message and of a record: a path may hold line breaks, and be long.
 func oneLine(s string) string {
 	if len(s) > maxReport/4 {
 		s = s[:maxReport/4] + "..."

@@ -8,9 +8,8 @@ import (
 
 const sandboxExec = "/usr/bin/sandbox-exec"
 
-// sandboxed turns cmd, which would start the target, into one that starts it inside the sandbox of the profile.
-// The system's own helper applies the profile and becomes the target: there is no second stage to hear from, and
-// an exec that fails is the helper's exit status (S14).
+// sandboxed rewrites cmd, so that it starts the target inside the profile's sandbox. The system's own helper applies the
+// profile and becomes the target. It sends no report: if its exec fails, its exit status says so (S14).
 func sandboxed(cmd *exec.Cmd, profile string, _, listener *os.File) (*stageReport, error) {
 	if listener != nil {
 		return nil, &stageError{Sandbox: true, Step: "sandbox: listener", Reason: "a network of its own is there on Linux only"}
@@ -19,19 +18,19 @@ func sandboxed(cmd *exec.Cmd, profile string, _, listener *os.File) (*stageRepor
 	if err != nil {
 		return nil, err
 	}
-	f.Close() // the helper opens it again by its name, in a folder that only its owner can write
+	f.Close() // the helper opens it by its name, in a folder that only its owner can write
 	cmd.Args = append([]string{"sandbox-exec", "-f", profile, "--", cmd.Path}, cmd.Args[1:]...)
 	cmd.Path = sandboxExec
 	return nil, nil
 }
 
-func startStage(cmd *exec.Cmd) error { return cmd.Start() }
+func startCommand(cmd *exec.Cmd) error { return cmd.Start() }
 
 func isStage([]string) bool { return false }
 
 func stageMain([]string, []string) int { return ExitUsage }
 
-// SandboxSupported says why this system cannot confine a target, nil if it can (X03).
+// SandboxSupported returns nil if this system can confine a target, else the reason (X03).
 func SandboxSupported() error {
 	err := syscall.Access(sandboxExec, 1)
 	if errno, ok := err.(syscall.Errno); ok {
@@ -40,5 +39,5 @@ func SandboxSupported() error {
 	return nil
 }
 
-// LandlockABI is 0: macOS has another sandbox.
+// LandlockABI is 0: macOS has no Landlock.
 func LandlockABI() int { return 0 }

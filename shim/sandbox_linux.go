@@ -15,13 +15,13 @@ import (
 // Descriptors of the second stage. The token keeps its number through to the target.
 const (
 	stageReportFD   = 3
-	stageListenerFD = 4 // host's Unix socket, if there is one
+	stageListenerFD = 4 // the host's Unix socket, if there is one
 	stageProfileFD  = 6
 )
 
-// sandboxed turns cmd, which would start the target, into one that starts the shim's own second stage, which
-// confines itself and becomes the target (X02). Start it with startStage, then call started and wait on the
-// report. With a listener socket the second stage, and so the target, gets a network of its own (X09).
+// sandboxed rewrites cmd, so that it starts the shim's second stage, which confines itself and becomes the target (X02).
+// The caller then calls startCommand, closeChildEnds and wait. With a listener socket the second stage, and so the
+// target, gets a network of its own (X09).
 func sandboxed(cmd *exec.Cmd, profile string, token, listener *os.File) (*stageReport, error) {
 	file, err := openProfile(profile)
 	if err != nil {
@@ -36,8 +36,9 @@ func sandboxed(cmd *exec.Cmd, profile string, token, listener *os.File) (*stageR
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}
 	s := stageArgs{token: token != nil, listener: listener != nil, profile: profile, path: cmd.Path, argv: cmd.Args}
-	if s.oneProc = cmd.Env != nil && !slices.ContainsFunc(cmd.Env, isMaxProcs); s.oneProc {
-		cmd.Env = append(cmd.Env, EnvMaxProcs+"=1") // it never has two things to do: a tenth of its time, and fewer threads
+	// The second stage never does two things at once. With one processor it has fewer threads and takes a tenth less time.
+	if s.ownProcs = cmd.Env != nil && !slices.ContainsFunc(cmd.Env, isMaxProcs); s.ownProcs {
+		cmd.Env = append(cmd.Env, EnvMaxProcs+"=1")
 	}
 	if cmd.SysProcAttr.Pdeathsig != 0 {
 		s.parent = os.Getpid()
@@ -47,11 +48,11 @@ func sandboxed(cmd *exec.Cmd, profile string, token, listener *os.File) (*stageR
 	}
 	cmd.Path, cmd.Args = "/proc/self/exe", s.encode()
 	cmd.ExtraFiles = []*os.File{write, listener, token, file} // 3, 4, 5, 6
-	return &stageReport{read: read, close: []*os.File{write, file}}, nil
+	return &stageReport{read: read, childEnds: []*os.File{write, file}}, nil
 }
 
-// pollablePipe is os.Pipe. With its first one the runtime starts its poller, which takes two descriptors more, and ends
-// the program with a dump of its goroutines if there are none: so whether there are four is tried before.
+// pollablePipe is os.Pipe. The first such pipe starts the runtime's poller, which needs two descriptors more. If there are
+// none, the runtime ends the program and dumps its goroutines. So this first tries whether four descriptors are free.
 func pollablePipe() (read, write *os.File, err error) {
 	var one, two [2]int
 	if err := syscall.Pipe2(one[:], syscall.O_CLOEXEC); err != nil {
@@ -70,12 +71,12 @@ func pollablePipe() (read, write *os.File, err error) {
 	return os.Pipe()
 }
 
-// startStage is cmd.Start for a command that sandboxed rewrote, and for any other.
+// startCommand is cmd.Start, with what a second stage needs around it.
 //
-// A child in a user namespace of its own waits for this process to write its id maps. The files belong to root
-// while the shim is not dumpable (S21), so an ordinary user's shim is dumpable for this moment: it holds no
-// secret then, the identity's bytes are wiped after Hello and the token never was in its memory.
-func startStage(cmd *exec.Cmd) error {
+// A child in a user namespace of its own waits until this process has written its id maps. While the shim is undumpable
+// (S21) those files belong to root. An ordinary user's shim is therefore dumpable during the start. It holds no secret
+// then: Hello wiped the identity secret, and the token was never in its memory.
+func startCommand(cmd *exec.Cmd) error {
 	if !isStage(cmd.Args) {
 		return cmd.Start()
 	}
@@ -88,7 +89,7 @@ func startStage(cmd *exec.Cmd) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, unix.E2BIG): // the target's arguments, which it would not have got either
+	case errors.Is(err, unix.E2BIG): // the target's arguments: without a sandbox they would be too long as well
 		return &stageError{Errno: unix.E2BIG, Step: "exec"}
 	case flags&unix.CLONE_NEWNET != 0:
 		return networkFailure(err)
@@ -96,7 +97,7 @@ func startStage(cmd *exec.Cmd) error {
 	return stageFailure("sandbox: second stage", err)
 }
 
-// SandboxSupported says why this system cannot confine a target, nil if it can (X03).
+// SandboxSupported returns nil if this system can confine a target, else the reason (X03).
 func SandboxSupported() error {
 	if _, err := landlockABI(); err != nil {
 		return err
@@ -104,7 +105,7 @@ func SandboxSupported() error {
 	return seccompSupported()
 }
 
-// LandlockABI is the version of Landlock that the kernel has, 0 for none.
+// LandlockABI is the kernel's version of Landlock; 0: none.
 func LandlockABI() int {
 	abi, _ := landlockABI()
 	return abi
@@ -112,33 +113,42 @@ func LandlockABI() int {
 
 // stageArgs is the command line of the second stage.
 type stageArgs struct {
-	parent          int // the shim, whose end ends the target; 0: not asked for
-	token, listener bool
-	oneProc         bool   // GOMAXPROCS is the second stage's own
-	profile         string // for messages: the file itself comes on a descriptor
-	path            string
-	argv            []string
+	parent   int  // the shim, whose death ends the target; 0: not asked for
+	token    bool // the target gets a token on 5
+	listener bool // the host waits for the listener of a network of its own
+	ownProcs bool // GOMAXPROCS is for the second stage alone, not for the target
+	profile  string
+	path     string
+	argv     []string
 }
+
+// The words of stageArgs.
+const (
+	wordToken    = "token"
+	wordListener = "listener"
+	wordOwnProcs = "own-gomaxprocs"
+)
 
 func isMaxProcs(kv string) bool { return strings.HasPrefix(kv, EnvMaxProcs+"=") }
 
-// stageName is argv[0] of the second stage. Whoever starts the shim under this name only confines himself.
+// stageName is argv[0] of the second stage. Starting the shim under this name by hand gains nothing: it only confines.
 const stageName = "shim: sandbox stage"
 
 func isStage(args []string) bool { return len(args) > 0 && args[0] == stageName }
 
+// encode makes the command line: name, parent, words, profile, path, then the target's arguments.
 func (s *stageArgs) encode() []string {
-	has := "-"
+	var words []string
 	if s.token {
-		has += "t"
+		words = append(words, wordToken)
 	}
 	if s.listener {
-		has += "l"
+		words = append(words, wordListener)
 	}
-	if s.oneProc {
-		has += "p"
+	if s.ownProcs {
+		words = append(words, wordOwnProcs)
 	}
-	return append([]string{stageName, strconv.Itoa(s.parent), has, s.profile, s.path}, s.argv...)
+	return append([]string{stageName, strconv.Itoa(s.parent), strings.Join(words, ","), s.profile, s.path}, s.argv...)
 }
 
 func decodeStage(args []string) (*stageArgs, error) {
@@ -149,16 +159,19 @@ func decodeStage(args []string) (*stageArgs, error) {
 	if err != nil || parent < 0 {
 		return nil, errors.New("no process id")
 	}
-	if strings.Trim(args[2], "-tlp") != "" {
-		return nil, errors.New("unknown letter")
+	s := &stageArgs{parent: parent, profile: args[3], path: args[4], argv: args[5:]}
+	for word := range strings.SplitSeq(args[2], ",") {
+		switch word {
+		case "":
+		case wordToken:
+			s.token = true
+		case wordListener:
+			s.listener = true
+		case wordOwnProcs:
+			s.ownProcs = true
+		default:
+			return nil, errors.New("unknown word")
+		}
 	}
-	return &stageArgs{
-		parent:   parent,
-		token:    strings.Contains(args[2], "t"),
-		listener: strings.Contains(args[2], "l"),
-		oneProc:  strings.Contains(args[2], "p"),
-		profile:  args[3],
-		path:     args[4],
-		argv:     args[5:],
-	}, nil
+	return s, nil
 }

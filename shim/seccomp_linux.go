@@ -7,51 +7,51 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The filter refuses the few system calls that reach past Landlock and the dropped capabilities (X08–X11). It
-// is small on purpose: a list of what is allowed would break the programs that people run in the sandbox.
+// The filter refuses the few system calls that reach past Landlock and the dropped capabilities (X08–X11). It is small on
+// purpose: a list of allowed calls would break programs that people run in the sandbox.
 
-// denial is one system call, and when it fails.
+// denial is one system call and the condition under which it fails.
 type denial struct {
 	nr    uint32
 	when  []unix.SockFilter // ends in a return; nil: always
 	errno unix.Errno
 }
 
-// The fields of struct seccomp_data. Of an argument the kernel looks at the low half alone where it is an int,
-// so the filter must too, or a set high bit would slip past it. Both architectures are little-endian.
+// Offsets in struct seccomp_data. Where an argument is an int the kernel ignores its high half. So the filter must compare
+// only the low half, or a high bit that is set would defeat it. Both architectures are little-endian.
 const (
 	dataNr   = 0
 	dataArch = 4
 	dataArg  = 16 // plus 8 for each argument before
 )
 
-// foreignBit marks the numbers of x32, which the x86-64 kernel would otherwise take under its own architecture.
-// No architecture here has a number that high.
+// foreignBit marks the numbers of x32 calls, which come under the architecture of x86-64. No native call on either
+// architecture has a number that high.
 const foreignBit = 0x40000000
 
 func denials(model bool) []denial {
 	list := []denial{
-		// Typing into the terminal, for the user's shell to run later (X11).
+		// Input pushed into the terminal would be run by the user's shell later (X11).
 		{nr: unix.SYS_IOCTL, when: argIs(1, refuse, allow, unix.TIOCSTI, unix.TIOCLINUX)},
-		// Limits of other processes (X08).
+		// Other processes' limits (X08).
 		{nr: unix.SYS_PRLIMIT64, when: argIs(0, allow, refuse, 0)},
-		// A user namespace inside would hold every capability again. clone3 hides its flags in memory; told
-		// that there is no such call, the C libraries fall back to clone.
+		// In a new user namespace the target would have every capability again. clone3 keeps its flags in memory, where
+		// a filter cannot look. On ENOSYS the C libraries use clone instead.
 		{nr: unix.SYS_UNSHARE, when: argHas(0, unix.CLONE_NEWUSER)},
 		{nr: unix.SYS_CLONE, when: argHas(0, unix.CLONE_NEWUSER)},
 		{nr: unix.SYS_CLONE3, errno: unix.ENOSYS},
 		{nr: unix.SYS_SETNS, errno: unix.EPERM},
-		// Its rings make sockets, and more, without a system call for each.
+		// A ring makes sockets, opens files and more without system calls, so past any filter.
 		{nr: unix.SYS_IO_URING_SETUP, errno: unix.EPERM},
-		// The keyrings of the user and of the login session hold other programs' secrets.
+		// The keyrings of the user and the login session hold other programs' secrets.
 		{nr: unix.SYS_KEYCTL, errno: unix.EPERM},
 		{nr: unix.SYS_ADD_KEY, errno: unix.EPERM},
 		{nr: unix.SYS_REQUEST_KEY, errno: unix.EPERM},
 	}
 	if model {
-		// A network namespace covers neither Unix sockets with a path nor vsock, Bluetooth and others of their
-		// kind, so only what it does cover can be made (X09). Netlink is for the list of interfaces, nothing else.
-		// A pair of datagram sockets could be sent elsewhere than to each other; streams cannot.
+		// A network namespace does not confine Unix sockets with a path, vsock, Bluetooth and others. So the target can
+		// make only the kinds that it does confine (X09). Netlink is allowed for listing interfaces only. One of a pair
+		// of datagram sockets can send to another socket than its peer; a stream cannot.
 		list = append(list,
 			denial{nr: unix.SYS_SOCKET, when: modelSocket()},
 			denial{nr: unix.SYS_SOCKETPAIR, when: modelPair()})
@@ -59,7 +59,7 @@ func denials(model bool) []denial {
 	return list
 }
 
-// filter builds the program: architecture, then a chain of comparisons, each with its own way out.
+// filter builds the program: it checks the architecture, then compares the call with each denial in turn.
 func filter(model bool) []unix.SockFilter {
 	prog := []unix.SockFilter{
 		load(dataArch),
@@ -99,7 +99,7 @@ func jump(op uint16, k uint32, yes, no uint8) unix.SockFilter {
 	return unix.SockFilter{Code: unix.BPF_JMP | op | unix.BPF_K, K: k, Jt: yes, Jf: no}
 }
 
-// argIs returns match where the argument is one of values.
+// argIs returns match if the argument is one of values, else other.
 func argIs(arg uint32, match, other unix.SockFilter, values ...uint32) []unix.SockFilter {
 	prog := []unix.SockFilter{load(dataArg + 8*arg)}
 	for i, v := range values {
@@ -108,7 +108,7 @@ func argIs(arg uint32, match, other unix.SockFilter, values ...uint32) []unix.So
 	return append(prog, other, match)
 }
 
-// argHas refuses where the argument holds the bit.
+// argHas refuses if the argument has the bit set.
 func argHas(arg, bit uint32) []unix.SockFilter {
 	return []unix.SockFilter{load(dataArg + 8*arg), jump(unix.BPF_JSET, bit, 0, 1), refuse, allow}
 }
@@ -127,7 +127,7 @@ func modelSocket() []unix.SockFilter {
 	}
 }
 
-// modelPair allows pairs of streams; a socket's type carries flags in its upper bits.
+// modelPair allows pairs of streams. The upper bits of a socket's type are flags.
 func modelPair() []unix.SockFilter {
 	const typeMask = 0xf
 	return []unix.SockFilter{
@@ -140,7 +140,7 @@ func modelPair() []unix.SockFilter {
 	}
 }
 
-// loadFilter binds this thread, and what it becomes. It needs no_new_privs.
+// loadFilter confines this thread and the program that it executes. It needs no_new_privs.
 func loadFilter(model bool) error {
 	prog := filter(model)
 	fprog := unix.SockFprog{Len: uint16(len(prog)), Filter: &prog[0]}
@@ -150,7 +150,7 @@ func loadFilter(model bool) error {
 	return nil
 }
 
-// seccompSupported asks for an answer that the filter gives.
+// seccompSupported asks the kernel whether it knows the action that the filter uses.
 func seccompSupported() error {
 	action := uint32(unix.SECCOMP_RET_ERRNO)
 	if _, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_GET_ACTION_AVAIL, 0, uintptr(unsafe.Pointer(&action))); errno != 0 {

@@ -10,27 +10,28 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// stageMain is the second stage: the shim again, started by the shim, for the millisecond in which it gives up
-// what the target must not have and becomes the target (X02). It returns, with an exit status, only if that
-// failed; why goes to the shim through the report pipe, and nothing is ever printed.
+// stageMain is the second stage: the shim once more, started by the shim. Within a millisecond it gives up what the
+// target must not have, and becomes the target (X02). It returns an exit status only if that failed. It prints nothing:
+// the reason goes to the shim through the report pipe.
 //
-// Everything here binds the calling thread and what that thread becomes, hence the lock. execve ends the other
-// threads, which were never confined.
+// All restrictions bind the calling thread and the program that it executes. So the goroutine stays on one thread, and
+// execve ends the other threads, which were never confined.
 func stageMain(args, environ []string) (status int) {
 	runtime.LockOSThread()
 	defer func() {
 		if recover() != nil {
-			tell(&stageError{Sandbox: true, Step: "sandbox: second stage", Reason: "internal error"})
+			reportError(&stageError{Sandbox: true, Step: "sandbox: second stage", Reason: "internal error"})
 			status = ExitUsage
 		}
 	}()
-	tell(becomeTarget(args, environ))
+	reportError(becomeTarget(args, environ))
 	return ExitUsage
 }
 
 // becomeTarget is the agenda of the second stage.
 func becomeTarget(args, environ []string) error {
-	quiet()
+	makeUndumpable()
+	ByDefault(syscall.SIGQUIT) // a ^\ would print the runtime's goroutines
 	s, err := decodeStage(args)
 	if err != nil {
 		return stageFailure("sandbox: second stage", err)
@@ -61,22 +62,14 @@ func becomeTarget(args, environ []string) error {
 	if err := loadFilter(policy.Network == NetworkModel); err != nil {
 		return err
 	}
-	if s.oneProc {
+	if s.ownProcs {
 		environ = slices.DeleteFunc(environ, isMaxProcs)
 	}
-	return become(s.path, s.argv, environ)
+	return execTarget(s.path, s.argv, environ)
 }
 
-// quiet keeps the second stage from being read, traced or dumped by others of its user, and a ^\ that hits it
-// from printing the runtime's goroutines: the default disposition just ends it. HUP, INT and TERM do so anyway.
-// execve makes the target dumpable again.
-func quiet() {
-	unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
-	ByDefault(syscall.SIGQUIT)
-}
-
-// keepDescriptors has execve close everything above 2 but the token. That the target gets a 5 is the command
-// line's word: without a token the runtime may hold a descriptor of its own at 5.
+// keepDescriptors makes execve close everything above 2 but the token. Only the command line tells whether there is a
+// token: without one, the runtime may have a descriptor of its own at 5.
 func keepDescriptors(token bool) error {
 	first := uint(3)
 	if token {
@@ -104,11 +97,13 @@ func stagePolicy(name string) (*Policy, error) {
 	return policy, nil
 }
 
-// dropPrivileges leaves the target no capability and no way to one (X08, X10): not by inheritance, not by being
-// root, which only the bounding set and no_new_privs stop, and not through a setuid program.
+// dropPrivileges leaves the target no capability and no way to get one (X08, X10): not by inheritance, not by a setuid
+// program, and not by being root. Root would get capabilities back at every exec, but for the empty bounding set and
+// no_new_privs.
 func dropPrivileges() error {
 	for c := uintptr(0); ; c++ {
-		// EINVAL: past the kernel's last one. EPERM: an ordinary user, for whom no_new_privs is enough.
+		// EINVAL: this number is past the kernel's last capability. EPERM: an ordinary user, for whom no_new_privs is
+		// enough.
 		err := unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0)
 		if err == unix.EINVAL || err == unix.EPERM {
 			break
@@ -129,9 +124,9 @@ func dropPrivileges() error {
 	return nil
 }
 
-// dieWithParent arms the parent-death signal on this thread (S19): it is a thread's setting, the start armed the
-// one that the process began with, and execve keeps that of the thread which calls it. A parent that is gone
-// already sends none, so that is looked at afterwards.
+// dieWithParent arms the parent-death signal on this thread (S19). The signal is a setting of a thread: the start armed
+// it on the process's first thread, and execve keeps the setting of the thread that calls it. A parent that is already
+// dead sends no signal, so this looks for the parent afterwards.
 func dieWithParent(parent int) error {
 	if parent == 0 {
 		return nil
@@ -145,18 +140,17 @@ func dieWithParent(parent int) error {
 	return nil
 }
 
-// become executes the target. The mask is the target's from here on (S17); syscall.Exec gives back the limit of
-// open files that the runtime raised.
-func become(path string, argv, environ []string) error {
+// execTarget empties the signal mask (S17) and executes the target. syscall.Exec restores the limit of open files, which
+// the runtime had raised.
+func execTarget(path string, argv, environ []string) error {
 	unix.PthreadSigmask(unix.SIG_SETMASK, &unix.Sigset_t{}, nil)
-	report([]byte{reportMark})
+	report([]byte(reportExec))
 	e := &stageError{Step: "exec " + path}
 	errors.As(syscall.Exec(path, argv, environ), &e.Errno)
 	return e
 }
 
-// tell sends an error to the shim.
-func tell(err error) {
+func reportError(err error) {
 	e := &stageError{Sandbox: true, Step: "sandbox: second stage"}
 	errors.As(err, &e)
 	report(encodeReport(e))
@@ -167,7 +161,7 @@ func report(b []byte) {
 	for len(b) > 0 {
 		n, err := syscall.Write(stageReportFD, b)
 		if err != nil && err != syscall.EINTR {
-			return // no shim to tell
+			return // the shim is gone
 		}
 		b = b[max(n, 0):]
 	}

@@ -93,16 +93,16 @@ func (r *trial) command(program string, argv ...string) *exec.Cmd {
 		r.t.Fatal(err)
 	}
 	os.Chown(profile, r.uid, r.uid)
-	has := "-"
+	words := "-"
 	cmd := exec.Command(r.self)
 	cmd.ExtraFiles = []*os.File{nil, nil, r.token, r.listen}
 	if r.token != nil {
-		has += "t"
+		words += wordToken
 	}
 	if r.listen != nil {
-		has += "l"
+		words += wordListener
 	}
-	cmd.Args = append([]string{probeName, "launch", profile, has, program}, argv...)
+	cmd.Args = append([]string{probeName, "launch", profile, words, program}, argv...)
 	// The race detector would have every process wait a second at its end.
 	cmd.Env = append(os.Environ(), "PROBE=kept exactly ", "GORACE=atexit_sleep_ms=0")
 	cmd.Stderr = os.Stderr

@@ -6,13 +6,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// event is one status event (S11). Members that are zero are left out.
+// event is one status event (S11). Its line leaves out members that are zero.
 type event struct {
 	name                       string
 	pid, errno, status, signal int
 }
 
-// line is the event as it goes over the pipe: one JSON object, members in a fixed order, shorter than PIPE_BUF.
+// line is one JSON object with its members in a fixed order. It is shorter than PIPE_BUF, so a pipe takes it whole or not
+// at all.
 func (e event) line() []byte {
 	b := append(make([]byte, 0, 96), `{"event":"`...)
 	b = append(append(b, e.name...), '"')
@@ -28,14 +29,14 @@ func (e event) line() []byte {
 	return append(b, "}\n"...)
 }
 
-// status is where events go: nowhere when fd is -1.
+// status is the descriptor that events go to; -1: none.
 type status struct {
 	fd     int
 	socket bool
 }
 
-// openStatus takes fd for status events. A pipe is opened anew, non-blocking: the flag belongs to the open file,
-// which on 1 or 2 is the target's as well, and a reader that stopped must cost an event, not the session (S12).
+// openStatus takes over fd for status events. It opens a pipe a second time, non-blocking, so that a reader who stops
+// reading costs an event and not the session (S12). The first open file stays as it is: as 1 or 2 it is the target's too.
 func openStatus(fd int) status {
 	s := status{fd: fd, socket: fileType(fd) == unix.S_IFSOCK}
 	if fileType(fd) == unix.S_IFIFO {
@@ -53,7 +54,7 @@ func openStatus(fd int) status {
 	return s
 }
 
-// send writes one event if that needs no waiting. It never fails: a reader that is gone, or full, loses it.
+// send writes one event if the reader can take it now. Otherwise the event is lost, without an error.
 func (s status) send(e event) {
 	if s.fd < 0 {
 		return

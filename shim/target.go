@@ -20,18 +20,8 @@ type target struct {
 	watch watch
 }
 
-// startError is a target that did not start: the errno goes into the status event, the exit status is 127 for
-// one that was not found, 126 for one that was, 70 for a sandbox that cannot be applied (S14, S16).
-type startError struct {
-	err   error
-	errno syscall.Errno
-	exit  int
-	hint  string
-}
-
-func (e *startError) Error() string { return e.err.Error() }
-
-// start starts the target in its sandbox, if it has one, and closes the shim's copy of the token (S06).
+// start starts the target, in its sandbox if it has one, and reports whether it runs. Either way it closes the shim's
+// copies of the token and the listener (S06).
 func (l *launch) start() error {
 	err := l.spawn()
 	for _, f := range []*os.File{l.fds.token, l.fds.listener} {
@@ -39,59 +29,47 @@ func (l *launch) start() error {
 			f.Close()
 		}
 	}
-	var failed *startError
+	var failed *failure
 	switch {
 	case errors.As(err, &failed):
 		l.status.send(event{name: EventSpawnFailed, errno: int(failed.errno)})
-		return err
-	case err != nil:
-		return err
+	case err == nil:
+		l.status.send(event{name: EventStarted, pid: l.target.pid})
 	}
-	l.status.send(event{name: EventStarted, pid: l.target.pid})
-	return nil
+	return err
 }
 
 func (l *launch) spawn() error {
 	name := l.options.target[0]
 	path, errno := lookPath(name, l.environ)
 	if errno != 0 {
-		return notStarted(name, errno, errno == unix.ENOENT || errno == unix.ENOTDIR)
+		return cannotStart(name, errno, errno == unix.ENOENT || errno == unix.ENOTDIR)
 	}
-	if err := sweep(); err != nil {
+	if err := closeInherited(); err != nil {
 		return err
 	}
-	attr := &syscall.SysProcAttr{}
-	dieWithShim(attr)
-	l.term.arrange(attr)
-	cmd := &exec.Cmd{
-		Path: path, Args: l.options.target, Env: l.targetEnv(), SysProcAttr: attr,
-		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
-	}
-	if l.fds.token != nil {
-		// The position is the number: 3 and 4 stay closed, 5 is the token (S07).
-		cmd.ExtraFiles = []*os.File{nil, nil, l.fds.token}
-	}
+	cmd := l.command(path)
 	var report *stageReport
 	if l.profile != "" {
-		adopt()
+		becomeSubreaper()
 		var err error
 		if report, err = sandboxed(cmd, l.profile, l.fds.token, l.fds.listener); err != nil {
 			return sandboxFailed(name, err)
 		}
 	}
-	if err := l.signals.mayStart(); err != nil {
-		report.started()
+	if err := l.takePending(); err != nil {
+		report.closeChildEnds()
 		return err
 	}
 	err := startWithSignals(cmd, report != nil)
-	report.started()
-	l.term.ready()
+	report.closeChildEnds()
+	l.term.targetStarted()
 	if err != nil && report != nil {
 		return sandboxFailed(name, err)
 	} else if err != nil {
 		var errno syscall.Errno
 		errors.As(err, &errno)
-		return notStarted(name, errno, false)
+		return cannotStart(name, errno, false)
 	}
 	l.target = &target{cmd: cmd, pid: cmd.Process.Pid, watch: watchTarget(cmd.Process.Pid, l.signals)}
 	if report != nil {
@@ -102,17 +80,34 @@ func (l *launch) spawn() error {
 	return nil
 }
 
-// startWithSignals starts the target with an empty signal mask, a second stage with one that keeps a signal waiting
-// until it becomes the target: its last step empties the mask, and the signal ends either one or the other (S15).
-func startWithSignals(cmd *exec.Cmd, stage bool) error {
-	startSignals()
-	if stage {
-		blockOnly(forwarded)
-		defer blockOnly(nil)
-	} else {
-		blockOnly(nil)
+// command is the target as os/exec starts it.
+func (l *launch) command(path string) *exec.Cmd {
+	attr := &syscall.SysProcAttr{}
+	dieWithShim(attr)
+	l.term.prepare(attr)
+	cmd := &exec.Cmd{
+		Path: path, Args: l.options.target, Env: l.targetEnv(), SysProcAttr: attr,
+		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 	}
-	return startStage(cmd)
+	if l.fds.token != nil {
+		// The position is the number: a nil leaves 3 and 4 closed, and the token becomes 5 (S07).
+		cmd.ExtraFiles = []*os.File{nil, nil, l.fds.token}
+	}
+	return cmd
+}
+
+// startWithSignals starts the target with an empty signal mask. A second stage starts with the forwarded signals
+// blocked and empties the mask as its last step: a signal that comes meanwhile waits, then ends the stage or the target
+// that it has become (S15).
+func startWithSignals(cmd *exec.Cmd, stage bool) error {
+	resetDispositions()
+	if stage {
+		setMask(forwarded)
+		defer setMask(nil)
+	} else {
+		setMask(nil)
+	}
+	return startCommand(cmd)
 }
 
 // stageFailed ends a second stage that did not become the target.
@@ -120,32 +115,34 @@ func (l *launch) stageFailed(name string, cmd *exec.Cmd, err error) error {
 	cmd.Process.Kill()
 	cmd.Wait()
 	if ws, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && slices.Contains(forwarded, os.Signal(ws.Signal())) {
-		return &stoppedError{ws.Signal()}
+		l.end.signal = ws.Signal()
+		return errStopped
 	}
 	return sandboxFailed(name, err)
 }
 
+// sandboxFailed tells a sandbox that cannot be applied (exit 70) from a target that the sandbox's second stage could
+// not execute (exit 126).
 func sandboxFailed(name string, err error) error {
 	var stage *stageError
 	if errors.As(err, &stage) && !stage.Sandbox {
-		return notStarted(name, stage.Errno, false)
+		return cannotStart(name, stage.Errno, false)
 	}
-	var errno syscall.Errno
-	if !errors.As(err, &errno) && stage != nil {
-		errno = stage.Errno
-	}
-	return &startError{err: err, errno: errno, exit: ExitUsage}
+	f := &failure{err: err, exit: ExitUsage}
+	errors.As(err, &f.errno)
+	return f
 }
 
-func notStarted(name string, errno syscall.Errno, missing bool) error {
-	e := &startError{err: errors.New(strconv.Quote(name) + ": " + errno.Error()), errno: errno, exit: ExitCannotStart}
+// cannotStart is a target that does not exist (exit 127), or exists and cannot start (exit 126) (S14).
+func cannotStart(name string, errno syscall.Errno, missing bool) error {
+	f := &failure{err: errors.New(strconv.Quote(name) + ": " + errno.Error()), errno: errno, exit: ExitCannotStart}
 	if missing {
-		e.exit = ExitNotFound
+		f.exit = ExitNotFound
 	}
-	return e
+	return f
 }
 
-// targetEnv is the caller's environment, with the token's number in it exactly once if there is a token (S08).
+// targetEnv is the caller's environment. With a token it names the token's descriptor exactly once (S08).
 func (l *launch) targetEnv() []string {
 	env := make([]string, 0, len(l.environ)+1)
 	var beside []string
@@ -154,10 +151,8 @@ func (l *launch) targetEnv() []string {
 		if name == EnvLaunchFD || (l.passToken && name == EnvTokenFD) || (l.ownProcs && name == EnvMaxProcs) {
 			continue
 		}
-		for _, c := range AnthropicCredentials {
-			if l.passToken && name == c && value != "" {
-				beside = append(beside, name)
-			}
+		if l.passToken && value != "" && slices.Contains(AnthropicCredentials, name) {
+			beside = append(beside, name)
 		}
 		env = append(env, kv)
 	}
@@ -170,11 +165,14 @@ func (l *launch) targetEnv() []string {
 	return env
 }
 
-// lookPath finds the target as a shell would (S14): a name with a slash is a path; an empty element of PATH is
-// the working directory; a file that may not be executed is remembered in case there is none that may.
+// lookPath finds the target as a shell would (S14): a name with a slash is a path, and an empty element of PATH is the
+// working directory. If no file of that name can be executed, one that exists gives EACCES.
 func lookPath(name string, environ []string) (string, syscall.Errno) {
+	if name == "" {
+		return "", unix.ENOENT
+	}
 	if strings.Contains(name, "/") {
-		return name, runnable(name)
+		return name, executable(name)
 	}
 	worst := unix.ENOENT
 	for _, dir := range filepath.SplitList(searchPath(environ)) {
@@ -182,20 +180,17 @@ func lookPath(name string, environ []string) (string, syscall.Errno) {
 			dir = "."
 		}
 		path := dir + "/" + name
-		switch errno := runnable(path); errno {
+		switch errno := executable(path); errno {
 		case 0:
 			return path, 0
 		case unix.EACCES:
 			worst = unix.EACCES
 		}
 	}
-	if name == "" {
-		worst = unix.ENOENT
-	}
 	return "", worst
 }
 
-// searchPath is PATH; unset, what a shell falls back to. An empty one is the working directory alone.
+// searchPath is PATH. If it is unset, a shell's own default; if it is empty, the working directory alone.
 func searchPath(environ []string) string {
 	path, set := "", false
 	for _, kv := range environ {
@@ -212,8 +207,8 @@ func searchPath(environ []string) string {
 	return path
 }
 
-// runnable says why path cannot be executed, 0 if it looks as if it could.
-func runnable(path string) syscall.Errno {
+// executable returns 0 if path looks like a program that this user may execute, else the reason.
+func executable(path string) syscall.Errno {
 	var st unix.Stat_t
 	if err := unix.Stat(path, &st); err != nil {
 		errno, _ := err.(syscall.Errno)

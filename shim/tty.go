@@ -7,40 +7,41 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// terminal is what the shim knows of the terminal it was started from.
+// terminal is the terminal that the shim was started from.
 type terminal struct {
-	fd    int  // the terminal that the target's own group works at; -1: none
-	share bool // a pipeline: the target stays in the shim's process group (S18)
-	hand  bool // started by a person
-	given bool // the shim handed the foreground on
+	fd         int  // the terminal, if the target works at it in a process group of its own; else -1
+	shared     bool // a pipeline: the target stays in the shim's process group (S18)
+	byHand     bool // a person started the shim: fd is set or shared is true, and not by --pty
+	handedOver bool // the target's group has the foreground, and the shim gave it
 }
 
-// becomeLeader makes descriptor 0 the controlling terminal of a session of the shim's own (S13), or finds out
-// how the shim stands to the terminal it was started from.
+// becomeLeader makes descriptor 0 the controlling terminal of a session of the shim's own (S13). Without --pty it only
+// finds out which terminal the shim was started from.
 func (l *launch) becomeLeader() error {
 	if !l.pty {
-		l.term.look()
+		l.term.inspect()
 		return nil
 	}
 	if _, err := unix.IoctlGetTermios(0, getTermios); err != nil {
-		return &usageError{"--pty: fd 0 is not a terminal", "open a terminal pair and start the shim with its slave on 0, 1 and 2"}
+		return usage("--pty: fd 0 is not a terminal", "open a terminal pair and start the shim with its slave on 0, 1 and 2")
 	}
 	if _, err := unix.Setsid(); err != nil {
-		return &usageError{"--pty: setsid: " + err.Error(), "the shim must not be a process-group leader: do not start it as a job of an interactive shell"}
+		return usage("--pty: setsid: "+err.Error(), "the shim must not be a process-group leader: do not start it as a job of an interactive shell")
 	}
 	if err := unix.IoctlSetInt(0, unix.TIOCSCTTY, 0); err != nil {
-		return &usageError{"--pty: fd 0 cannot become the controlling terminal: " + err.Error(), "it must not be the terminal of another session"}
+		return usage("--pty: fd 0 cannot become the controlling terminal: "+err.Error(), "it must not be the terminal of another session")
 	}
 	l.term.fd = 0
 	return nil
 }
 
-// look finds out who started the shim. Only the controlling terminal tells its foreground group, so a standard
-// descriptor that tells it is the terminal of the shell which made the shim a job, in front or behind. With the
-// terminal on 2 alone, a shim behind is a program's child rather than a pipeline's member. In front, a group of another
-// process namespace, as that of a shim which unshare or nsenter started, is shared: it has the number 0 here, by which
-// the terminal could not be given back to it.
-func (t *terminal) look() {
+// inspect finds out how the shim was started. Only the controlling terminal tells its foreground group, so a descriptor
+// that answers is the terminal of the shell whose job the shim is.
+//
+// With the terminal on 2 alone, a shim in the background is some program's child and no member of a pipeline. A shim
+// from another process namespace (unshare, nsenter) sees its own group as 0. It could not give the terminal back to
+// group 0, so in the foreground it shares its group with the target.
+func (t *terminal) inspect() {
 	var own [3]bool
 	for fd := range own {
 		_, err := unix.IoctlGetInt(fd, unix.TIOCGPGRP)
@@ -50,44 +51,44 @@ func (t *terminal) look() {
 	case own[0] && own[1] && (unix.Getpgrp() != 0 || !t.inFront()):
 		t.fd = 0
 	case own[0] || own[1] || own[2] && t.inFront():
-		t.share = true
+		t.shared = true
 	}
-	t.hand = t.share || t.fd >= 0
+	t.byHand = t.shared || t.fd >= 0
 }
 
-// arrange says in which process group, and whether in the foreground, the target starts.
-func (t *terminal) arrange(attr *syscall.SysProcAttr) {
-	attr.Setpgid = !t.share
+// prepare sets the process group that the target starts in, and whether it starts in the foreground.
+func (t *terminal) prepare(attr *syscall.SysProcAttr) {
+	attr.Setpgid = !t.shared
 	if t.fd >= 0 && t.inFront() {
 		attr.Foreground, attr.Ctty = true, t.fd
-		t.given = true
+		t.handedOver = true
 	}
 }
 
-// ready follows the target's start. From now on the shim may set the foreground from the background, which
-// only a process that ignores SIGTTOU may; it is ignored now, since the target would have inherited it before.
-func (t *terminal) ready() {
+// targetStarted lets the shim take the foreground back from the background, which needs SIGTTOU ignored. It is not
+// ignored earlier, because the target would inherit that.
+func (t *terminal) targetStarted() {
 	if t.fd >= 0 {
 		signal.Ignore(syscall.SIGTTOU)
 	}
 }
 
-// give hands the foreground to group if the shim's own group has it.
-func (t *terminal) give(group int) bool {
+// handOver gives group the foreground if the shim's own group has it.
+func (t *terminal) handOver(group int) bool {
 	if t.fd < 0 || !t.inFront() {
 		return false
 	}
-	t.given = unix.IoctlSetPointerInt(t.fd, unix.TIOCSPGRP, group) == nil
-	return t.given
+	t.handedOver = unix.IoctlSetPointerInt(t.fd, unix.TIOCSPGRP, group) == nil
+	return t.handedOver
 }
 
-// takeBack returns the foreground that the shim handed on to the shim's own group, and so to the shell. A shell that
-// has it already keeps it, also where the CONT that came with it has not been seen yet.
+// takeBack returns a foreground that the shim handed over to the shim's own group, and so to the shell. It does nothing
+// if the shell has the foreground already. The shell's CONT may not have been seen yet in that case.
 func (t *terminal) takeBack() {
-	if !t.given {
+	if !t.handedOver {
 		return
 	}
-	t.given = false
+	t.handedOver = false
 	if shell, err := unix.Getpgid(unix.Getppid()); err != nil || shell != t.foreground() {
 		unix.IoctlSetPointerInt(t.fd, unix.TIOCSPGRP, unix.Getpgrp())
 	}
@@ -101,7 +102,7 @@ func (t *terminal) inFront() bool {
 	return mayRead()
 }
 
-// foreground is the group in front of the controlling terminal, -1 if none of 0, 1 and 2 is that terminal.
+// foreground is the foreground group of the controlling terminal, -1 if none of 0, 1 and 2 is that terminal.
 func (t *terminal) foreground() int {
 	for fd := range 3 {
 		if group, err := unix.IoctlGetInt(fd, unix.TIOCGPGRP); err == nil {

@@ -4,5 +4,5 @@ import "golang.org/x/sys/unix"
 
 const getTermios = unix.TIOCGETA
 
-// mayRead: macOS has no process namespaces, so no group has the number 0.
+// mayRead is never asked: macOS has no process namespaces, so no group has the number 0.
 func mayRead() bool { return false }

@@ -9,8 +9,8 @@ import (
 
 const getTermios = unix.TCGETS
 
-// mayRead says whether this process's group has its terminal's foreground, by what a read of nothing is told. It is for
-// groups of another process namespace, which all have the number 0 here.
+// mayRead says whether this process's group has its terminal's foreground. It reads zero bytes, which the kernel refuses
+// in the background. A group of another process namespace needs this, because all such groups have the number 0 here.
 func mayRead() bool {
 	tty, err := unix.Open("/dev/tty", unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -19,7 +19,7 @@ func mayRead() bool {
 	defer unix.Close(tty)
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	// With SIGTTIN blocked the read fails where it would have stopped the group.
+	// While SIGTTIN is blocked, a read in the background fails. Otherwise it would stop the whole group.
 	var ttin, before unix.Sigset_t
 	ttin.Val[0] = 1 << (syscall.SIGTTIN - 1)
 	unix.PthreadSigmask(unix.SIG_BLOCK, &ttin, &before)

@@ -14,24 +14,24 @@ var forwarded = []os.Signal{
 	syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGWINCH,
 }
 
-// signals are what the shim is told while it runs. Handlers stand before anything else of a launch, so that a
-// signal either stops the launch or reaches the target (S15).
+// signals are what the kernel tells the shim while it runs.
 type signals struct {
 	forward chan os.Signal // to the target
-	child   chan os.Signal // a child changed state; one pending notice is enough, the state is then read
+	child   chan os.Signal // a child changed state: one pending notice is enough, because the state is read afterwards
 	resumed chan os.Signal // the shell resumed the job
 	held    []os.Signal    // came before the target could take them
 }
 
+// catchSignals is the first step of a launch: from here on a signal stops the launch or reaches the target (S15).
 func catchSignals() *signals {
 	s := &signals{make(chan os.Signal, 32), make(chan os.Signal, 1), make(chan os.Signal, 1), nil}
-	// The runtime hands each signal to a thread of its own and back. That takes three changes of thread from the
-	// main goroutine, which is bound to one, and two from any other: 0.1 to 0.3 ms for all eight.
+	// signal.Notify waits for a thread of the runtime, once per signal. The main goroutine is locked to its thread, so
+	// each wait costs it one thread switch more than another goroutine: 0.1 to 0.3 ms for all eight signals.
 	ready := make(chan struct{})
 	go func() {
 		defer close(ready)
 		for _, sig := range forwarded {
-			// A signal that the caller had ignored (nohup) stays ignored, here and in the target (S17).
+			// A signal that the caller ignored (nohup) stays ignored, here and in the target (S17).
 			if !signal.Ignored(sig) {
 				signal.Notify(s.forward, sig)
 			}
@@ -42,22 +42,24 @@ func catchSignals() *signals {
 	return s
 }
 
-// hold keeps a signal for the target, unless it is one that ends a program: then it stops the launch.
-func (s *signals) hold(sig os.Signal) error {
+// holdOrStop handles a signal that comes before the target runs. One that would end a program stops the launch; the
+// others wait for the target.
+func (l *launch) holdOrStop(sig os.Signal) error {
 	switch sig {
 	case syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGWINCH:
-		s.held = append(s.held, sig)
+		l.signals.held = append(l.signals.held, sig)
 		return nil
 	}
-	return &stoppedError{sig.(syscall.Signal)}
+	l.end.signal = sig.(syscall.Signal)
+	return errStopped
 }
 
-// mayStart is the last look before the target starts: what comes later reaches the target.
-func (s *signals) mayStart() error {
+// takePending handles the signals that have come by now. Every later one reaches the target.
+func (l *launch) takePending() error {
 	for {
 		select {
-		case sig := <-s.forward:
-			if err := s.hold(sig); err != nil {
+		case sig := <-l.signals.forward:
+			if err := l.holdOrStop(sig); err != nil {
 				return err
 			}
 		default:
@@ -66,8 +68,9 @@ func (s *signals) mayStart() error {
 	}
 }
 
-// interruptible runs a step that may wait for others, and gives it up when a signal stops the launch. Once there
-// is a process, nobody but the kernel can tell whether it is the target yet: the signal goes to it.
+// interruptible runs a step that waits for another process, and returns early when a signal stops the launch. Once a
+// process exists, only the kernel knows whether it is still the second stage or already the target. The signal then
+// goes to that process, whichever it is.
 func (l *launch) interruptible(step func() error) error {
 	done := make(chan error, 1)
 	go func() { done <- step() }()
@@ -76,15 +79,15 @@ func (l *launch) interruptible(step func() error) error {
 		case err := <-done:
 			return err
 		case sig := <-l.signals.forward:
-			switch err := l.signals.hold(sig); {
+			switch err := l.holdOrStop(sig); {
 			case err == nil:
 			case l.target == nil:
 				return err
 			default:
-				l.forward(sig) // ends the second stage, or reaches what it has become
+				l.forward(sig)
 			}
 		case <-l.signals.child:
-			// ^Z can stop the second stage, which has the foreground already.
+			// The second stage is in the terminal's foreground already, so ^Z can stop it.
 			if l.target != nil {
 				if _, stopped := l.target.watch.state(); stopped != 0 {
 					l.suspend(stopped)
@@ -94,8 +97,8 @@ func (l *launch) interruptible(step func() error) error {
 	}
 }
 
-// wait forwards signals until the target has ended, then reaps it. It learns of the end without reaping, so that
-// no signal is ever sent to a process number that may be somebody else's by then (S15).
+// wait forwards signals until the target has exited, then reaps it. It learns of the exit without reaping: until then
+// no other process can have the target's number, so no signal reaches a stranger (S15).
 func (l *launch) wait() error {
 	if l.term.fd >= 0 {
 		signal.Notify(l.signals.resumed, syscall.SIGCONT)
@@ -106,7 +109,8 @@ func (l *launch) wait() error {
 	for {
 		switch exited, stopped := l.target.watch.state(); {
 		case exited:
-			return l.reap()
+			l.reap()
+			return nil
 		case stopped != 0:
 			l.suspend(stopped)
 		}
@@ -120,11 +124,11 @@ func (l *launch) wait() error {
 	}
 }
 
-// forward sends sig to the target's process group. A target that shares the shim's group gets it alone, and not
-// at all if the terminal, which signals a whole group, has given it to the target already (S18).
+// forward sends sig to the target's process group. A target in the shim's own group gets it alone. The terminal sends
+// its INT and QUIT to the whole group, so such a target has them already (S18).
 func (l *launch) forward(sig os.Signal) {
 	switch s := sig.(syscall.Signal); {
-	case !l.term.share:
+	case !l.term.shared:
 		unix.Kill(-l.target.pid, s)
 	case (s == unix.SIGINT || s == unix.SIGQUIT) && l.term.inFront():
 	default:
@@ -132,67 +136,59 @@ func (l *launch) forward(sig os.Signal) {
 	}
 }
 
-// suspend follows a target that stopped: the shim stops its own process group, with all that the shell counts to
-// the job, and goes on when the shell resumes it. In an orphaned group, which no shell could resume, the kernel
-// does not stop anything, and the target goes on at once.
+// suspend follows a target that stopped. The shim stops its own process group, which is the shell's job, and continues
+// when the shell resumes the job. No shell can resume an orphaned group. The kernel ignores the stop there, and the
+// target continues at once.
 func (l *launch) suspend(by syscall.Signal) {
 	if l.term.fd < 0 || (l.pty && by == unix.SIGSTOP) {
 		return
 	}
-	// A shell's fg does not signal a job that runs: the target's read or write tells that it is in front by now.
+	// The shell's fg sends no signal to a job that is running. A target that was stopped for reading or writing may
+	// therefore be the first sign that the job is in the foreground now.
 	moved := (by == unix.SIGTTIN || by == unix.SIGTTOU) && l.term.inFront()
 	if !moved {
 		l.term.takeBack()
 		unix.Kill(0, unix.SIGTSTP)
 	}
-	l.term.give(l.target.pid)
+	l.term.handOver(l.target.pid)
 	unix.Kill(-l.target.pid, unix.SIGCONT)
 }
 
-// resume hands the terminal on when the shell has put the job in front, and forgets that it was handed on when
-// the shell took it: then it is not the shim's to take back.
+// resume follows a CONT from the shell. It hands the terminal over if the job is in the foreground now. If the shell
+// took the terminal, it is not the shim's to take back later.
 func (l *launch) resume() {
 	if l.term.foreground() == l.target.pid {
 		return
 	}
-	if l.term.given = l.term.give(l.target.pid); l.term.given {
+	if l.term.handedOver = l.term.handOver(l.target.pid); l.term.handedOver {
 		unix.Kill(-l.target.pid, unix.SIGCONT)
 	}
 }
 
-func (l *launch) reap() error {
+// reap takes the target's status, ends what a sandboxed target left running, and reports the exit.
+func (l *launch) reap() {
 	l.target.cmd.Wait()
 	status := l.target.cmd.ProcessState.Sys().(syscall.WaitStatus)
 	if l.profile != "" {
 		endLeft(l.signals.child)
 	}
-	e := event{name: EventExit}
 	if status.Signaled() {
-		e.signal = int(status.Signal())
+		l.end.signal = status.Signal()
 	} else {
-		e.status = status.ExitStatus()
+		l.end.status = status.ExitStatus()
 	}
-	l.status.send(e)
-	return &endedError{status}
+	l.status.send(event{name: EventExit, status: l.end.status, signal: int(l.end.signal)})
 }
 
-// endAs is the exit status for a target that ran.
-func (l *launch) endAs(status syscall.WaitStatus) int {
-	if status.Signaled() {
-		return l.endBy(status.Signal())
-	}
-	return status.ExitStatus()
-}
-
-// endBy is the exit status when a signal ended the target or the launch. If it was the terminal's ^C or ^\, the
-// shim, and a script around it, end by that signal as they would have with the bare program (S18).
-func (l *launch) endBy(sig syscall.Signal) int {
-	if l.term.hand && (sig == unix.SIGINT || sig == unix.SIGQUIT) && !signal.Ignored(sig) && ByDefault(sig) {
+// raiseTerminalSignal ends the shim by the terminal's ^C or ^\ if that ended the target. A script around the shim then
+// ends too, as it would with the bare program (S18).
+func (l *launch) raiseTerminalSignal() {
+	sig := l.end.signal
+	if l.term.byHand && (sig == unix.SIGINT || sig == unix.SIGQUIT) && !signal.Ignored(sig) && ByDefault(sig) {
 		who := os.Getpid()
-		if l.target != nil && !l.term.share {
-			who = 0 // the terminal signalled the target's group alone
+		if l.target != nil && !l.term.shared {
+			who = 0 // the terminal signalled only the target's group, not the shim's
 		}
 		unix.Kill(who, sig)
 	}
-	return ExitSignal + int(sig)
 }

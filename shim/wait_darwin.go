@@ -10,23 +10,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// dieWithShim: macOS has no parent-death signal (documented limit of S19).
+// dieWithShim does nothing: macOS has no parent-death signal (a documented limit of S19).
 func dieWithShim(*syscall.SysProcAttr) {}
 
-// startSignals: the runtime's own handlers are reset by exec; what it does not handle stays as it was.
-func startSignals() {}
+// resetDispositions does nothing: exec resets the runtime's handlers, and other signals stay as the caller had them.
+func resetDispositions() {}
 
-// blockOnly: a thread's mask is out of reach without cgo; the caller's goes on to the target.
-func blockOnly([]os.Signal) {}
+// setMask does nothing: a thread's mask is out of reach without cgo. The target gets the caller's mask.
+func setMask([]os.Signal) {}
 
-// ByDefault leaves the signal to the runtime, which then ends the program by it, and says whether it does. For QUIT
-// it would print its goroutines first, so that one is left to the exit status.
+// ByDefault leaves sig to the runtime, which then ends this program by it. It says whether that is so. For QUIT it is
+// not: the runtime would print its goroutines first, so only the exit status tells of a QUIT.
 func ByDefault(sig syscall.Signal) bool {
 	signal.Reset(sig)
 	return sig != syscall.SIGQUIT
 }
 
-// watch sees the target's state without reaping it: its end by a kernel queue, its stops by waitid.
+// watch sees the target's state without reaping the target: its exit by a kernel queue, its stops by waitid.
 type watch struct {
 	pid    int
 	exited *atomic.Bool
@@ -36,7 +36,7 @@ func watchTarget(pid int, s *signals) watch {
 	w := watch{pid, new(atomic.Bool)}
 	queue, err := unix.Kqueue()
 	if err != nil {
-		w.exited.Store(true) // the reaping wait that follows blocks until the end: late, but right
+		w.exited.Store(true) // the wait that follows blocks until the exit: stops are missed, nothing else
 		s.child <- syscall.SIGCHLD
 		return w
 	}

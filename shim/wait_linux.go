@@ -8,14 +8,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// dieWithShim has the kernel kill the target when the thread that starts it, which lives as long as the shim,
-// is gone (S19).
+// dieWithShim makes the kernel kill the target when the thread that starts it ends (S19). That is the main thread, which
+// lives as long as the shim.
 func dieWithShim(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGKILL }
 
-// startSignals gives what is started next default dispositions (S17). The runtime has its own handler for most
-// signals, which exec resets; the rest may still be ignored as the caller had them, which exec would keep. HUP and
-// INT are the exception on purpose (nohup).
-func startSignals() {
+// resetDispositions gives the program that is started next default dispositions (S17). exec resets the signals that the
+// runtime handles, but keeps those that the caller ignored. HUP and INT stay ignored on purpose (nohup).
+func resetDispositions() {
 	for sig := syscall.Signal(1); sig <= 64; sig++ {
 		if disposition(sig) == ignored && sig != syscall.SIGHUP && sig != syscall.SIGINT {
 			ByDefault(sig)
@@ -23,8 +22,8 @@ func startSignals() {
 	}
 }
 
-// blockOnly is the signal mask of this thread, and of what it starts.
-func blockOnly(list []os.Signal) {
+// setMask sets the signal mask of this thread and of what it starts.
+func setMask(list []os.Signal) {
 	var set unix.Sigset_t
 	for _, sig := range list {
 		set.Val[0] |= 1 << (sig.(syscall.Signal) - 1)
@@ -32,8 +31,8 @@ func blockOnly(list []os.Signal) {
 	unix.PthreadSigmask(unix.SIG_SETMASK, &set, nil)
 }
 
-// sigaction is the kernel's, large enough for every architecture. os/signal can neither tell nor restore the
-// default disposition of a signal, hence the plain system call.
+// sigaction is the kernel's structure, large enough for every architecture. This makes plain system calls, because
+// os/signal can neither tell nor restore the default disposition of a signal.
 type sigaction struct {
 	handler uintptr
 	rest    [4]uint64
@@ -50,18 +49,18 @@ func disposition(sig syscall.Signal) uintptr {
 	return a.handler
 }
 
-// ByDefault gives sig its default disposition (an all-zero sigaction), and says whether it now ends this program. The
-// runtime's own for QUIT, which signal.Reset leaves, would print its goroutines and exit 2.
+// ByDefault gives sig its default disposition, an all-zero sigaction. It says whether sig now ends this program.
+// signal.Reset would leave the runtime's handler for QUIT, which prints the goroutines and exits 2.
 func ByDefault(sig syscall.Signal) bool {
 	var a sigaction
 	_, _, errno := unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(sig), uintptr(unsafe.Pointer(&a)), 0, setSize, 0, 0)
 	return errno == 0
 }
 
-// watch sees the target's state without reaping it.
+// watch sees the target's state without reaping the target.
 type watch struct {
 	pid  int
-	init bool // process 1 inherits orphans (S20), and so does who asked for them
+	init bool // orphans become children of this process: it is process 1 (S20), or a subreaper
 }
 
 func watchTarget(pid int, _ *signals) watch {
@@ -70,7 +69,7 @@ func watchTarget(pid int, _ *signals) watch {
 	return watch{pid, os.Getpid() == 1 || asked != 0}
 }
 
-// childInfo is the start of a siginfo of SIGCHLD on a 64-bit machine.
+// childInfo is the start of the siginfo of a SIGCHLD on a 64-bit machine.
 type childInfo struct {
 	signo, errno, code, _ int32
 	pid                   int32
@@ -86,14 +85,14 @@ func (w watch) state() (exited bool, stopped syscall.Signal) {
 	case c.pid == 0:
 		return false, 0
 	case c.code == cldTrapped:
-		// The target asked its parent to trace it and waits for a tracer that there is none of. Taken for an end,
-		// that would report one while the target lives: so it gets one.
+		// The target asked its parent, the shim, to trace it, and waits for a tracer that does not exist. It would wait
+		// for ever, so it is killed.
 		unix.Kill(w.pid, unix.SIGKILL)
 		return false, 0
 	case c.code != cldStopped:
 		return true, 0
 	}
-	peek(unix.P_PID, w.pid, unix.WSTOPPED) // takes the notice, or it would be seen again
+	peek(unix.P_PID, w.pid, unix.WSTOPPED) // takes the notice, which would come again otherwise
 	return false, syscall.Signal(c.status)
 }
 
@@ -102,7 +101,7 @@ const (
 	cldStopped = 5 // CLD_STOPPED
 )
 
-// reapOrphans takes the status of every child but the target.
+// reapOrphans reaps every child that has ended, until it meets the target.
 func (w watch) reapOrphans() {
 	for w.init {
 		c := peek(unix.P_ALL, 0, unix.WEXITED|unix.WNOWAIT)

@@ -193,7 +193,7 @@ func fail(err error) int {
 	}
 	var refusal *wire.Error
 	if errors.As(err, &refusal) {
-		return shim.ExitIdentity
+		return shim.ExitRefused
 	}
 	return 1
 }

@@ -8,8 +8,8 @@ import (
 	"hostshim/shim"
 )
 
-// The main goroutine keeps the main thread: the target's parent-death signal belongs to the thread that
-// starts it (S19), and the kernel gives a signal sent to the whole process to this thread first.
+// The main goroutine stays on the main thread, for two reasons. The target's parent-death signal belongs to the thread
+// that starts the target (S19). And a signal for the whole process goes to the main thread first.
 func init() { runtime.LockOSThread() }
 
 func main() { os.Exit(shim.Main(os.Args, os.Environ())) }
