@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"hostshim/host/settings"
 	"hostshim/host/state"
@@ -41,7 +42,7 @@ func (h *Host) Open(r *Request, io Stdio) (*Running, error) {
 
 // launch makes what the plan needs, in an order in which every failure can be undone, and starts the shim.
 func (h *Host) launch(p *Plan, io Stdio) (running *Running, err error) {
-	r := &Running{Plan: p, host: h, token: p.token, env: p.env, events: make(chan shimEvent, 8)}
+	r := &Running{Plan: p, host: h, begun: time.Now(), token: p.token, env: p.env, events: make(chan shimEvent, 8)}
 	defer func() {
 		if err != nil {
 			r.Close()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -23,6 +24,8 @@ type Running struct {
 	PairingID string // "": no pairing was made
 
 	host     *Host
+	begun    time.Time // before the shim
+	end      End       // what Wait returned
 	record   *state.Record
 	shim     *child
 	events   chan shimEvent // closed when the shim is gone
@@ -39,6 +42,7 @@ type End struct {
 	Status int            // the shim's exit status, or 128 + the signal that ended the shim
 	Signal syscall.Signal // the signal that ended the target, or the shim; 0: none
 	Shim   syscall.Signal // the signal that ended the shim; 0: none
+	Left   []string       // processes of the session that could not be ended
 }
 
 // AwaitStart waits until the target runs, writes the launch's audit row and returns the target's process number. A limit
@@ -102,21 +106,29 @@ func notStarted(last shimEvent, cause error, end End, program string, sandboxed 
 // Signal sends a signal to the shim, which passes most on to its target (S15).
 func (r *Running) Signal(sig syscall.Signal) { r.shim.signal(sig) }
 
-// Kill ends the target's process group and the shim. The shim is stopped first, so that it cannot reap the target: until
+// ShimWithin is how long a shim has, after Kill, to end what its target left. It gives up by itself earlier.
+const ShimWithin = 12 * time.Second
+
+// Kill ends the target and its process group, and leaves the rest of the session to the shim, which alone can find it. A
+// shim that is there after ShimWithin is killed. The shim is stopped meanwhile, so that it cannot reap the target: until
 // then the target's number, and its group's, are nobody else's.
 func (r *Running) Kill() {
-	r.shim.signal(syscall.SIGSTOP)
-	if target := int(r.target.Load()); target > 0 {
-		if p, err := state.ProcessOf(target); err == nil && p.Parent == r.ShimPID {
-			syscall.Kill(-target, syscall.SIGKILL)
-		}
+	target := int(r.target.Load())
+	if target <= 0 { // the kernel ends a second stage with its shim
+		r.shim.signal(syscall.SIGKILL)
+		return
 	}
-	r.shim.signal(syscall.SIGKILL)
+	r.shim.signal(syscall.SIGSTOP)
+	if p, err := state.ProcessOf(target); err == nil && p.Parent == r.ShimPID {
+		syscall.Kill(target, syscall.SIGKILL) // it may have joined another group
+		syscall.Kill(-target, syscall.SIGKILL)
+	}
+	r.shim.signal(syscall.SIGCONT)
+	time.AfterFunc(ShimWithin, func() { r.shim.signal(syscall.SIGKILL) })
 }
 
-// Wait waits for the shim's end.
+// Wait waits for the shim's end, and ends what is left of the session then.
 func (r *Running) Wait() (end End) {
-	// The status pipe ends with the shim. Waiting for a pipe costs no thread; waiting for a process does.
 	for e := range r.events {
 		if e.Event == shim.EventExit {
 			end.Signal = syscall.Signal(e.Signal)
@@ -132,11 +144,24 @@ func (r *Running) Wait() (end End) {
 	default:
 		end.Status = ws.ExitStatus()
 	}
+	if r.Plan.Sandboxed {
+		end.Left = r.host.shims.endOrphans()
+	}
+	if len(end.Left) > 0 {
+		r.host.config.Warn(fmt.Sprintf("session %s: not ended within %v: %s", r.Plan.request.SessionID, orphansWithin, strings.Join(end.Left, ", ")))
+	}
+	r.end = end
 	return end
 }
 
 // AuditEnd writes the row of the end of a launch whose target had started.
-func (r *Running) AuditEnd() { r.host.audit(r.row(state.EventEnd)) }
+func (r *Running) AuditEnd() {
+	row := r.row(state.EventEnd)
+	if len(r.end.Left) > 0 {
+		row.Outcome, row.Error = state.OutcomeError, "not ended: "+strings.Join(r.end.Left, ", ")
+	}
+	r.host.audit(row)
+}
 
 func (r *Running) row(event string) state.Row {
 	row := r.Plan.row(event)

@@ -46,11 +46,13 @@ func (r *Running) spawn(io Stdio) error {
 		SysProcAttr: &syscall.SysProcAttr{Setsid: io.Apart && !io.Terminal},
 	}
 	endWithHost(cmd.SysProcAttr)
-	if err := h.config.Start(cmd); err != nil {
+	if r.Plan.Sandboxed {
+		h.shims.becomeSubreaper()
+	}
+	if r.shim, err = h.shims.start(cmd, h.config.Start); err != nil {
 		status.Close()
 		return fmt.Errorf("shim: %w", err)
 	}
-	r.shim = newChild(cmd.Process)
 	r.ShimPID = r.shim.pid
 	r.record.Runs(r.ShimPID, 0, r.PairingID)
 	go readEvents(status, r.events)

@@ -19,7 +19,7 @@ import (
 	"hostshim/shim"
 )
 
-// stopWithin is how long a stop waits for sessions after their KILL, and for answers that are on their way.
+// stopWithin is how long a stop waits for sessions after the end of their shims, and for answers that are on their way.
 const stopWithin = 5 * time.Second
 
 // Config is what a long-lived host is made of.
@@ -36,7 +36,6 @@ type server struct {
 	host     *host.Host
 	broker   *host.Broker
 	sessions *registry
-	launcher *launcher
 	listener *net.UnixListener
 	web      *http.Server
 	digest   [sha256.Size]byte // of the bearer
@@ -74,7 +73,7 @@ func Serve(config Config, stop <-chan os.Signal) error {
 // open makes a host that is ready to serve: the one of its state folder, with nothing left of a killed one.
 func open(config Config) (s *server, err error) {
 	s = &server{Config: config, digest: sha256.Sum256(config.Bearer.Reveal()), trust: !confined(), begun: time.Now(),
-		launcher: newLauncher(), sessions: &registry{log: config.Log, byID: map[string]*session{}}}
+		sessions: &registry{log: config.Log, byID: map[string]*session{}}}
 	if !s.trust && config.Bearer.Empty() {
 		return nil, errors.New("this host itself has no_new_privs, so the flag tells no session from another program: give a bearer with --bearer-fd")
 	}
@@ -94,7 +93,7 @@ func open(config Config) (s *server, err error) {
 		return nil, err
 	}
 	s.host = host.New(host.Config{Places: s.Places, Environ: s.Environ, Warn: func(text string) { s.Log.Warn(text) },
-		Broker: s.broker, Served: true, Start: s.launcher.start})
+		Broker: s.broker, Served: true, Start: newLauncher().start})
 	pairings, err := s.broker.Handler()
 	if err == nil {
 		s.web = s.webServer(s.routes(pairings))
@@ -139,7 +138,7 @@ func (s *server) endSessions(hurry <-chan os.Signal) {
 		s.sessions.live.Wait()
 		close(over)
 	}()
-	deadline := time.NewTimer(killAfter + stopWithin)
+	deadline := time.NewTimer(killAfter + host.ShimWithin + stopWithin)
 	defer deadline.Stop()
 	for {
 		select {

@@ -70,7 +70,6 @@ func (s *server) abandon(ses *session, cause error) error {
 	running := ses.running
 	ses.signal()
 	end := ses.wait()
-	s.launcher.forget(running.ShimPID)
 	ses.out.end()
 	close(ses.done)
 	return running.NotStarted(cause, end, ses.shimError())
@@ -96,7 +95,6 @@ func (s *session) shimError() string {
 func (s *server) watch(ses *session) {
 	running := ses.running
 	end := ses.wait()
-	s.launcher.forget(running.ShimPID)
 	running.AuditEnd()
 	ses.finish(end)
 	ses.log.Info("session ended", "exit_status", end.Status, "signal", int(end.Signal), "reason", ses.view().Reason)

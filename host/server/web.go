@@ -87,7 +87,7 @@ func (s *server) webServer(handler http.Handler) *http.Server {
 func (s *server) judge(conn *net.UnixConn) error {
 	p, err := lookAt(conn)
 	if err == nil {
-		err = p.refuse(os.Geteuid(), s.trust, s.launcher.isShim)
+		err = p.refuse(os.Geteuid(), s.trust, s.host.IsShim)
 	}
 	return err
 }

@@ -1,0 +1,7 @@
+package host
+
+// macOS has no subreapers: a session whose shim was killed may leave processes (a documented limit).
+
+func (c *children) becomeSubreaper() {}
+
+func (c *children) endOrphans() []string { return nil }
