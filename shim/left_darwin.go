@@ -1,8 +1,6 @@
 package shim
 
-import "os"
+// macOS has no subreapers: a process that was left behind has no parent to find it by (a documented limit).
 
-// A process that was left behind has no parent to be found by (documented limit).
 func becomeSubreaper() {}
-
-func endLeft(<-chan os.Signal) {}
+func endDescendants()  {}

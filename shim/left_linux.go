@@ -2,45 +2,119 @@ package shim
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// What a sandboxed target leaves running would keep the terminal, and read there what the user types next, a
-// password say; the credential it was handed; and the network. It ends with its session, however far it forked away.
+// What a sandboxed target left running would keep the terminal, and read there what the user types next. It would also
+// keep the credential and the network. So the shim ends it with the session, however far it forked away (X13).
 
-// becomeSubreaper makes this process the parent of what its descendants leave behind.
+// becomeSubreaper makes this process the parent of every descendant that loses its own.
 func becomeSubreaper() { unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) }
 
-// leftSeconds is how long the shim goes after what was left. A child that cannot die, or a target that forks
-// faster than it is killed, must not hold the session's end up for ever.
-const leftSeconds = 2
+// maxEnding is how long the shim tries. A process in an uninterruptible wait must not hold up the session's end for ever.
+const maxEnding = 10 * time.Second
 
-// endLeft kills what was left, once the target is reaped. Whoever loses a parent becomes a child of this process,
-// until there is none.
-func endLeft(childChanged <-chan os.Signal) {
-	for end := time.Now().Add(leftSeconds * time.Second); time.Now().Before(end); {
-		switch pid, err := unix.Wait4(-1, nil, unix.WNOHANG, nil); {
-		case err == unix.EINTR || pid > 0:
-			continue
-		case err != nil:
-			return // ECHILD: nobody is left
+// endDescendants ends every descendant, and names in a warning those that it could not end. The target must be reaped
+// by then.
+//
+// Each round stops all descendants, then kills them all, then looks again. A stopped process cannot fork, nor notice
+// that another one died and replace it. Orphans become children of this process, so no children means no descendants.
+func endDescendants() {
+	var left []string
+	for deadline := time.Now().Add(maxEnding); reapChildren(); time.Sleep(time.Millisecond) {
+		if left != nil && time.Now().After(deadline) {
+			warn(fmt.Sprintf("not ended within %v: %s", maxEnding, strings.Join(left, ", ")))
+			return
 		}
-		for _, pid := range children() {
-			unix.Kill(pid, unix.SIGKILL) // a child not yet waited for: its number is nobody else's
-		}
-		select {
-		case <-childChanged:
-		case <-time.After(10 * time.Millisecond):
+		left = []string{}
+		for _, p := range freeze(deadline) {
+			p.signal(unix.SIGKILL)
+			unix.Close(p.dir)
+			left = append(left, fmt.Sprintf("%d %q", p.pid, p.name))
 		}
 	}
 }
 
-// children are the processes whose parent this one is.
-func children() (pids []int) {
+// reapChildren reaps every child that has ended and says whether there are others.
+func reapChildren() bool {
+	for {
+		pid, err := unix.Wait4(-1, nil, unix.WNOHANG, nil)
+		if err == unix.ECHILD {
+			return false
+		}
+		if pid <= 0 && err != unix.EINTR {
+			return true
+		}
+	}
+}
+
+// freeze stops every descendant. It lists the processes again until a list has no new descendant. Only new processes
+// are examined then, which takes microseconds. That is short enough to find a program that keeps forking and exiting.
+func freeze(deadline time.Time) (found []process) {
+	self, err := os.Readlink("/proc/self") // not Getpid: /proc may be that of an outer process namespace
+	if err != nil {
+		return nil
+	}
+	f := family{}
+	f.self, _ = strconv.Atoi(self)
+	f.member = map[int]bool{f.self: false}
+	stopped := map[int]bool{}
+	for more := true; more && time.Now().Before(deadline); {
+		more = false
+		for _, pid := range listProcesses() {
+			if stopped[pid] || !f.includes(pid) {
+				continue
+			}
+			if p, err := openProcess(pid); err == nil {
+				p.signal(unix.SIGSTOP)
+				found = append(found, p)
+				stopped[pid], more = true, true
+			}
+		}
+	}
+	return found
+}
+
+// family is the processes that one round has examined, and whether each descends from this process.
+type family struct {
+	self   int
+	member map[int]bool
+}
+
+// includes examines pid, and those of its ancestors that are new. If one of them ends meanwhile, nothing is recorded:
+// pid then has another parent, and the next list finds it again.
+func (f family) includes(pid int) bool {
+	var line []int
+	for {
+		member, seen := f.member[pid]
+		if !seen {
+			p, err := openProcess(pid)
+			if err != nil {
+				return false
+			}
+			unix.Close(p.dir)
+			line = append(line, pid)
+			if p.parent > 0 && p.parent != f.self {
+				pid = p.parent
+				continue
+			}
+			member = p.parent == f.self
+		}
+		for _, pid := range line {
+			f.member[pid] = member
+		}
+		return member
+	}
+}
+
+// listProcesses lists all process numbers, in ascending order, so usually parents before their children.
+func listProcesses() (pids []int) {
 	proc, err := os.Open("/proc")
 	if err != nil {
 		return nil
@@ -48,16 +122,61 @@ func children() (pids []int) {
 	defer proc.Close()
 	names, _ := proc.Readdirnames(-1)
 	for _, name := range names {
-		pid, err := strconv.Atoi(name)
-		if err != nil {
-			continue
-		}
-		stat, _ := os.ReadFile("/proc/" + name + "/stat")
-		// The name, in brackets, can hold anything; behind it come the state and the parent.
-		fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-		if len(fields) > 1 && string(fields[1]) == strconv.Itoa(os.Getpid()) {
+		if pid, err := strconv.Atoi(name); err == nil {
 			pids = append(pids, pid)
 		}
 	}
 	return pids
+}
+
+// process is one process, and its open folder in /proc. The folder stands for this process alone, even after its number
+// has gone to another one.
+type process struct {
+	pid    int
+	name   string
+	parent int
+	dir    int
+}
+
+func openProcess(pid int) (process, error) {
+	dir, err := unix.Open("/proc/"+strconv.Itoa(pid), unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return process{}, err
+	}
+	fd, err := unix.Openat(dir, "stat", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err == nil {
+		defer unix.Close(fd)
+		var buf [4096]byte
+		var n int
+		if n, err = unix.Read(fd, buf[:]); err == nil {
+			var p process
+			if p, err = parseStat(buf[:n]); err == nil {
+				p.dir = dir
+				return p, nil
+			}
+		}
+	}
+	unix.Close(dir)
+	return process{}, err
+}
+
+func (p process) signal(sig unix.Signal) { unix.PidfdSendSignal(p.dir, sig, nil, 0) }
+
+// parseStat reads "PID (NAME) STATE PARENT …". The name can hold anything, also blanks and brackets: the last bracket
+// ends it.
+func parseStat(data []byte) (p process, err error) {
+	begin, end := bytes.IndexByte(data, '('), bytes.LastIndexByte(data, ')')
+	if begin < 0 || end < begin {
+		return p, unix.EINVAL
+	}
+	fields := bytes.Fields(data[end+1:])
+	if len(fields) < 2 {
+		return p, unix.EINVAL
+	}
+	if p.pid, err = strconv.Atoi(string(bytes.TrimSpace(data[:begin]))); err != nil {
+		return p, err
+	}
+	p.name = string(data[begin+1 : end])
+	p.parent, err = strconv.Atoi(string(fields[1]))
+	return p, err
 }

@@ -87,6 +87,8 @@ func (r *stageReport) wait() error {
 	return decodeReport(append(start[:n:n], data...))
 }
 
+var errStageDied = &stageError{Sandbox: true, Step: "sandbox: second stage died"}
+
 // encodeReport makes the record of an error: what failed and the errno, then the step, then the reason, a line each.
 func encodeReport(e *stageError) []byte {
 	what := "target"
@@ -100,7 +102,7 @@ func encodeReport(e *stageError) []byte {
 func decodeReport(data []byte) error {
 	text := string(data)
 	if text == "" {
-		return &stageError{Sandbox: true, Step: "sandbox: second stage died"}
+		return errStageDied
 	}
 	text = strings.TrimPrefix(text, reportExec)
 	if text == "" {

@@ -10,12 +10,14 @@ import (
 // The filter refuses the few system calls that reach past Landlock and the dropped capabilities (X08–X11). It is small on
 // purpose: a list of allowed calls would break programs that people run in the sandbox.
 
-// denial is one system call and the condition under which it fails.
+// denial is system calls and the condition under which they fail.
 type denial struct {
-	nr    uint32
+	calls []uint32
 	when  []unix.SockFilter // ends in a return; nil: always
 	errno unix.Errno
 }
+
+func calls(numbers ...uint32) []uint32 { return numbers }
 
 // Offsets in struct seccomp_data. Where an argument is an int the kernel ignores its high half. So the filter must compare
 // only the low half, or a high bit that is set would defeat it. Both architectures are little-endian.
@@ -32,31 +34,44 @@ const foreignBit = 0x40000000
 func denials(model bool) []denial {
 	list := []denial{
 		// Input pushed into the terminal would be run by the user's shell later (X11).
-		{nr: unix.SYS_IOCTL, when: argIs(1, refuse, allow, unix.TIOCSTI, unix.TIOCLINUX)},
+		// An exclusive terminal, another line discipline or a diverted console would lock the user out (X14).
+		{calls: calls(unix.SYS_IOCTL), when: argIs(1, refuse, allow, unix.TIOCSTI, unix.TIOCLINUX, unix.TIOCEXCL, unix.TIOCSETD, unix.TIOCCONS)},
 		// Other processes' limits (X08).
-		{nr: unix.SYS_PRLIMIT64, when: argIs(0, allow, refuse, 0)},
+		{calls: calls(unix.SYS_PRLIMIT64), when: argIs(0, allow, refuse, 0)},
 		// In a new user namespace the target would have every capability again. clone3 keeps its flags in memory, where
 		// a filter cannot look. On ENOSYS the C libraries use clone instead.
-		{nr: unix.SYS_UNSHARE, when: argHas(0, unix.CLONE_NEWUSER)},
-		{nr: unix.SYS_CLONE, when: argHas(0, unix.CLONE_NEWUSER)},
-		{nr: unix.SYS_CLONE3, errno: unix.ENOSYS},
-		{nr: unix.SYS_SETNS, errno: unix.EPERM},
+		{calls: calls(unix.SYS_UNSHARE, unix.SYS_CLONE), when: argHas(0, unix.CLONE_NEWUSER)},
+		{calls: calls(unix.SYS_CLONE3), errno: unix.ENOSYS},
+		{calls: calls(unix.SYS_SETNS), errno: unix.EPERM},
 		// A ring makes sockets, opens files and more without system calls, so past any filter.
-		{nr: unix.SYS_IO_URING_SETUP, errno: unix.EPERM},
+		{calls: calls(unix.SYS_IO_URING_SETUP), errno: unix.EPERM},
 		// The keyrings of the user and the login session hold other programs' secrets.
-		{nr: unix.SYS_KEYCTL, errno: unix.EPERM},
-		{nr: unix.SYS_ADD_KEY, errno: unix.EPERM},
-		{nr: unix.SYS_REQUEST_KEY, errno: unix.EPERM},
+		{calls: calls(unix.SYS_KEYCTL, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY), errno: unix.EPERM},
 	}
+	list = append(list, setIDDenials()...)
 	if model {
 		// A network namespace does not confine Unix sockets with a path, vsock, Bluetooth and others. So the target can
 		// make only the kinds that it does confine (X09). Netlink is allowed for listing interfaces only. One of a pair
 		// of datagram sockets can send to another socket than its peer; a stream cannot.
 		list = append(list,
-			denial{nr: unix.SYS_SOCKET, when: modelSocket()},
-			denial{nr: unix.SYS_SOCKETPAIR, when: modelPair()})
+			denial{calls: calls(unix.SYS_SOCKET), when: modelSocket()},
+			denial{calls: calls(unix.SYS_SOCKETPAIR), when: modelPair()})
 	}
 	return list
+}
+
+// setIDDenials keep the target from making set-user-ID and set-group-ID files (X14). Started by another user, such a
+// file would run with this user's rights, outside of any sandbox. The mode of openat2 is in memory, where a filter cannot
+// look. On ENOSYS programs use openat instead.
+func setIDDenials() []denial {
+	const setID = unix.S_ISUID | unix.S_ISGID
+	return []denial{
+		{calls: append(calls(unix.SYS_FCHMOD), secondArgModes...), when: argHas(1, setID)},
+		{calls: calls(unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_MKDIRAT, unix.SYS_MKNODAT), when: argHas(2, setID)},
+		{calls: openCalls, when: openHas(1, setID)},
+		{calls: calls(unix.SYS_OPENAT), when: openHas(2, setID)},
+		{calls: calls(unix.SYS_OPENAT2), errno: unix.ENOSYS},
+	}
 }
 
 // filter builds the program: it checks the architecture, then compares the call with each denial in turn.
@@ -74,7 +89,14 @@ func filter(model bool) []unix.SockFilter {
 		if then == nil {
 			then = []unix.SockFilter{fail(d.errno)}
 		}
-		prog = append(prog, jump(unix.BPF_JEQ, d.nr, 0, uint8(len(then))))
+		last := len(d.calls) - 1
+		if last < 0 {
+			continue // this architecture has none of these calls
+		}
+		for i, nr := range d.calls[:last] {
+			prog = append(prog, jump(unix.BPF_JEQ, nr, uint8(last-i), 0))
+		}
+		prog = append(prog, jump(unix.BPF_JEQ, d.calls[last], 0, uint8(len(then))))
 		prog = append(prog, then...)
 	}
 	return append(prog, allow)
@@ -108,9 +130,17 @@ func argIs(arg uint32, match, other unix.SockFilter, values ...uint32) []unix.So
 	return append(prog, other, match)
 }
 
-// argHas refuses if the argument has the bit set.
-func argHas(arg, bit uint32) []unix.SockFilter {
-	return []unix.SockFilter{load(dataArg + 8*arg), jump(unix.BPF_JSET, bit, 0, 1), refuse, allow}
+// argHas refuses if the argument has one of the bits set.
+func argHas(arg, bits uint32) []unix.SockFilter {
+	return []unix.SockFilter{load(dataArg + 8*arg), jump(unix.BPF_JSET, bits, 0, 1), refuse, allow}
+}
+
+// openHas refuses if the call makes a file and its mode, which follows the flags, has one of the bits set. Other opens
+// have no mode, and anything may be in its place.
+func openHas(flags, bits uint32) []unix.SockFilter {
+	const makes = unix.O_CREAT | unix.O_TMPFILE&^unix.O_DIRECTORY
+	prog := []unix.SockFilter{load(dataArg + 8*flags), jump(unix.BPF_JSET, makes, 1, 0), allow}
+	return append(prog, argHas(flags+1, bits)...)
 }
 
 // modelSocket allows IPv4, IPv6 and route netlink.

@@ -90,6 +90,23 @@ func TestFilter(t *testing.T) {
 		{"keyctl", unix.SYS_KEYCTL, args{}, perm, perm},
 		{"add_key", unix.SYS_ADD_KEY, args{}, perm, perm},
 		{"request_key", unix.SYS_REQUEST_KEY, args{}, perm, perm},
+		{"TIOCEXCL", unix.SYS_IOCTL, args{0, unix.TIOCEXCL}, perm, perm},
+		{"TIOCSETD, high bit set", unix.SYS_IOCTL, args{0, high | unix.TIOCSETD}, perm, perm},
+		{"TIOCCONS", unix.SYS_IOCTL, args{0, unix.TIOCCONS}, perm, perm},
+		{"TIOCNXCL", unix.SYS_IOCTL, args{0, unix.TIOCNXCL}, pass, pass},
+		{"fchmod", unix.SYS_FCHMOD, args{0, 0o1777, 0o6000}, pass, pass},
+		{"fchmod setuid", unix.SYS_FCHMOD, args{0, 0o4755}, perm, perm},
+		{"fchmod setgid, high bit set", unix.SYS_FCHMOD, args{0, high | 0o2755}, perm, perm},
+		{"fchmodat", unix.SYS_FCHMODAT, args{0, 0o6000, 0o755, 0o6000}, pass, pass},
+		{"fchmodat setuid", unix.SYS_FCHMODAT, args{0, 0, 0o4755}, perm, perm},
+		{"fchmodat2 setgid", unix.SYS_FCHMODAT2, args{0, 0, 0o2755}, perm, perm},
+		{"mkdirat setgid", unix.SYS_MKDIRAT, args{0, 0, 0o2755}, perm, perm},
+		{"mknodat setuid", unix.SYS_MKNODAT, args{0, 0, unix.S_IFREG | 0o4755}, perm, perm},
+		{"openat that makes nothing", unix.SYS_OPENAT, args{0, 0, unix.O_RDWR | unix.O_DIRECTORY, 0o6755}, pass, pass},
+		{"openat O_CREAT", unix.SYS_OPENAT, args{0, 0, unix.O_CREAT, 0o755}, pass, pass},
+		{"openat O_CREAT setuid", unix.SYS_OPENAT, args{0, 0, unix.O_CREAT | unix.O_WRONLY, 0o4755}, perm, perm},
+		{"openat O_TMPFILE setgid", unix.SYS_OPENAT, args{0, 0, unix.O_TMPFILE | unix.O_RDWR, 0o2755}, perm, perm},
+		{"openat2", unix.SYS_OPENAT2, args{}, nsys, nsys},
 		{"AF_INET", unix.SYS_SOCKET, args{unix.AF_INET, unix.SOCK_STREAM}, pass, pass},
 		{"AF_INET6", unix.SYS_SOCKET, args{unix.AF_INET6, unix.SOCK_DGRAM}, pass, pass},
 		{"AF_UNIX", unix.SYS_SOCKET, args{unix.AF_UNIX, unix.SOCK_STREAM}, pass, perm},
@@ -117,11 +134,32 @@ func TestFilter(t *testing.T) {
 	}
 }
 
+// The old system calls, which only some architectures have.
+func TestFilterOldCalls(t *testing.T) {
+	const perm = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
+	for _, nr := range secondArgModes {
+		if got := run(t, filter(false), call{nr, auditArch, [6]uint64{0, 0o4755}}); got != perm {
+			t.Errorf("call %d makes a set-user-ID file: %#x", nr, got)
+		}
+		if got := run(t, filter(false), call{nr, auditArch, [6]uint64{0o6000, 0o755, 0o6000}}); got != unix.SECCOMP_RET_ALLOW {
+			t.Errorf("call %d cannot make an ordinary file: %#x", nr, got)
+		}
+	}
+	for _, nr := range openCalls {
+		if got := run(t, filter(false), call{nr, auditArch, [6]uint64{0, unix.O_CREAT, 0o2755}}); got != perm {
+			t.Errorf("call %d makes a set-group-ID file: %#x", nr, got)
+		}
+		if got := run(t, filter(false), call{nr, auditArch, [6]uint64{0, unix.O_RDONLY, 0o6755}}); got != unix.SECCOMP_RET_ALLOW {
+			t.Errorf("call %d cannot open a file: %#x", nr, got)
+		}
+	}
+}
+
 // The kernel refuses a program that jumps out of itself or is too long.
 func TestFilterIsSmallAndClosed(t *testing.T) {
 	for _, model := range []bool{false, true} {
 		prog := filter(model)
-		if len(prog) > 64 {
+		if len(prog) > 96 {
 			t.Errorf("%d instructions", len(prog))
 		}
 		for i, in := range prog {

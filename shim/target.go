@@ -110,15 +110,23 @@ func startWithSignals(cmd *exec.Cmd, stage bool) error {
 	return startCommand(cmd)
 }
 
-// stageFailed ends a second stage that did not become the target.
+// stageFailed ends a second stage that did not become the target. If a signal ended the stage before, that is how the
+// launch ended: a forwarded signal stopped it, and any other, such as the memory killer's, is reported as the exit.
+// SIGSYS is different: by that signal a container's system-call filter refuses what the sandbox needs.
 func (l *launch) stageFailed(name string, cmd *exec.Cmd, err error) error {
 	cmd.Process.Kill()
 	cmd.Wait()
-	if ws, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && slices.Contains(forwarded, os.Signal(ws.Signal())) {
-		l.end.signal = ws.Signal()
-		return errStopped
+	status, _ := cmd.ProcessState.Sys().(syscall.WaitStatus)
+	sig := status.Signal()
+	switch {
+	case slices.Contains(forwarded, os.Signal(sig)):
+	case err == errStageDied && status.Signaled() && sig != unix.SIGSYS:
+		l.status.send(event{name: EventExit, signal: int(sig)})
+	default:
+		return sandboxFailed(name, err)
 	}
-	return sandboxFailed(name, err)
+	l.end.signal = sig
+	return errStopped
 }
 
 // sandboxFailed tells a sandbox that cannot be applied (exit 70) from a target that the sandbox's second stage could

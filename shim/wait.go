@@ -170,7 +170,7 @@ func (l *launch) reap() {
 	l.target.cmd.Wait()
 	status := l.target.cmd.ProcessState.Sys().(syscall.WaitStatus)
 	if l.profile != "" {
-		endLeft(l.signals.child)
+		endDescendants()
 	}
 	if status.Signaled() {
 		l.end.signal = status.Signal()

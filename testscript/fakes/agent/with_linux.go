@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -23,8 +24,9 @@ func addSystemCommands() {
 	}
 }
 
-// with [block=S,S] [ignore=S,S] [RESOURCE=N] [nnp] -- PROGRAM ARG…: becomes the program with these
-// signals blocked or ignored, this limit (a name of `limits`, or nofile), no new privileges.
+// with [block=S,S] [ignore=S,S] [RESOURCE=N] [nnp] [nokill] -- PROGRAM ARG…: becomes the program with these
+// signals blocked or ignored, this limit (a name of `limits`, or nofile), no new privileges; nokill: a signal by process
+// descriptor is never sent, though the call says so.
 func with(args []string) error {
 	runtime.LockOSThread()
 	var mask unix.Sigset_t
@@ -48,6 +50,24 @@ func with(args []string) error {
 	return syscall.Exec(path, args[1:], os.Environ())
 }
 
+// pretendToSignal has the kernel answer pidfd_send_signal with success, and do nothing.
+func pretendToSignal() error {
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return err
+	}
+	prog := []unix.SockFilter{
+		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 0},
+		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: unix.SYS_PIDFD_SEND_SIGNAL, Jf: 1},
+		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ERRNO},
+		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW},
+	}
+	fprog := unix.SockFprog{Len: uint16(len(prog)), Filter: &prog[0]}
+	if _, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&fprog))); errno != 0 {
+		return errno
+	}
+	return nil
+}
+
 func prepare(mask *unix.Sigset_t, name, value string) error {
 	switch name {
 	case "block", "ignore":
@@ -63,6 +83,8 @@ func prepare(mask *unix.Sigset_t, name, value string) error {
 			}
 		}
 		return nil
+	case "nokill":
+		return pretendToSignal()
 	case "nnp":
 		return unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
 	}

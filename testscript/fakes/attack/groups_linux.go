@@ -18,7 +18,7 @@ func init() { // not in the declaration: an attempt of one group runs another pr
 	runtime.LockOSThread() // the main thread is the process, to a tracer
 	groups = map[string]func(args []string) ([]attempt, error){
 		"file": fileAttempts, "process": processAttempts, "lower": lowerAttempts, "system": systemAttempts,
-		"one": oneAttempt, "terminal": terminalAttempts, "open": openAttempts, "trapped": trappedAttempts, "network": networkAttempts, "serve": serveAttempts,
+		"one": oneAttempt, "terminal": terminalAttempts, "open": openAttempts, "trapped": trappedAttempts, "traced": tracedAttempts, "setid": setIDAttempts, "lock": lockAttempts, "network": networkAttempts, "serve": serveAttempts,
 	}
 }
 

@@ -7,6 +7,9 @@
 //	attack system DIR          to gain privileges, or reach the kernel's own controls
 //	attack terminal FD…        to type into the terminal on these descriptors
 //	attack trapped             to seem ended: its parent becomes its tracer, and it stops for it
+//	attack traced              to leave a child that is stopped for its tracer, and says its number
+//	attack setid DIR           to make set-user-ID and set-group-ID files in the folder, by every system call
+//	attack lock                to keep others from its terminal: exclusive mode, a line discipline, the console
 //	attack open PATH…          to open files, and names in folders: each is a line
 //	attack network DIR [away]  to leave a closed network: the listeners of `attack serve DIR`; away: other machines
 //	attack serve DIR           has listeners of every kind, and says what reaches them; which ports, a file in DIR says

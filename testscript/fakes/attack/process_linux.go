@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"syscall"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -204,6 +205,28 @@ func signals(pid int) []attempt {
 			return withPidfd(pid, func(fd int) error { return unix.PidfdSendSignal(fd, unix.SIGCONT, nil, 0) })
 		}},
 	}
+}
+
+// tracedAttempts leave a tracer that waits for nothing, and its child, which is stopped for it even on its way out.
+func tracedAttempts([]string) ([]attempt, error) {
+	return []attempt{{"traced", func() error {
+		pid, err := syscall.ForkExec("/bin/sleep", []string{"sleep", "60"},
+			&syscall.ProcAttr{Files: []uintptr{0, 1, 2}, Sys: &syscall.SysProcAttr{Ptrace: true, Setsid: true}})
+		if err != nil {
+			return err
+		}
+		var ws syscall.WaitStatus
+		if _, err := syscall.Wait4(pid, &ws, 0, nil); err != nil {
+			return err
+		}
+		if err := unix.PtraceSetOptions(pid, unix.PTRACE_O_TRACEEXIT); err != nil {
+			return err
+		}
+		fmt.Println("traced:", pid)
+		for {
+			unix.Select(0, nil, nil, nil, nil)
+		}
+	}}}, nil
 }
 
 // trappedAttempts: a stop for the tracer looks, to a parent that only waits for an end, like one.

@@ -21,6 +21,20 @@ func terminalAttempts(args []string) ([]attempt, error) {
 	return append(all, typing("tty-", func() (int, error) { return unix.Open("/dev/tty", unix.O_RDWR|unix.O_CLOEXEC, 0) })...), nil
 }
 
+// lockAttempts: what the user finds changed afterwards. Its last attempt takes exclusive mode back.
+func lockAttempts([]string) ([]attempt, error) {
+	slip := 1 // a line discipline that no shell can be used on
+	ask := func(name string, request uintptr, arg uintptr) attempt {
+		return attempt{name, func() error { return call(unix.SYS_IOCTL, 0, request, arg) }}
+	}
+	return []attempt{
+		ask("exclusive", unix.TIOCEXCL, 0),
+		ask("exclusive-high", 1<<32|unix.TIOCEXCL, 0),
+		ask("discipline", unix.TIOCSETD, uintptr(unsafe.Pointer(&slip))),
+		ask("console", unix.TIOCCONS, 0),
+	}, nil
+}
+
 func typing(prefix string, get func() (int, error)) []attempt {
 	letter, paste := []byte("!"), make([]byte, 16)
 	paste[0] = 3 // paste the selection

@@ -1,7 +1,8 @@
 // Command nolandlock runs a program on a kernel that has no Landlock, has it switched off, or has an older one.
 //
-//	nolandlock ENOSYS|EOPNOTSUPP|VERSION PROGRAM ARG…
+//	nolandlock ENOSYS|EOPNOTSUPP|VERSION|KILL PROGRAM ARG…
 //
+// KILL: a second stage of the shim that asks for the version is killed, as the kernel's memory killer would.
 // An error is what landlock_create_ruleset then fails with. A version is what it says when it is asked for one;
 // what that version lacks, the real one beneath may still have, and whoever trusts the answer does not use it.
 package main

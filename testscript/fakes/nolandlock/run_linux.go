@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"runtime"
 	"strconv"
+	"strings"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -19,7 +20,9 @@ func run(answer string, argv []string) (status int, err error) {
 	}
 	version, err := strconv.Atoi(answer)
 	action := uint32(unix.SECCOMP_RET_USER_NOTIF)
-	if err != nil {
+	if answer == "KILL" {
+		version = kill
+	} else if err != nil {
 		errno := map[string]unix.Errno{"ENOSYS": unix.ENOSYS, "EOPNOTSUPP": unix.EOPNOTSUPP}[answer]
 		if errno == 0 {
 			return 0, fmt.Errorf("unknown answer %q", answer)
@@ -84,6 +87,9 @@ func load(action uint32) (listener int, err error) {
 	return int(fd), nil
 }
 
+// kill is the answer that ends a second stage of the shim.
+const kill = -1
+
 // answerAll says the version to whoever asks. An error means that the one who asked is gone.
 func answerAll(listener int, version int64) {
 	var ask struct { // struct seccomp_notif
@@ -92,9 +98,10 @@ func answerAll(listener int, version int64) {
 		data       [64]byte
 	}
 	var answer struct { // struct seccomp_notif_resp
-		id           uint64
-		value        int64
-		error, flags int32
+		id    uint64
+		value int64
+		error int32
+		flags uint32
 	}
 	for {
 		ask.id, ask.pid, ask.flags, ask.data = 0, 0, 0, [64]byte{}
@@ -104,7 +111,14 @@ func answerAll(listener int, version int64) {
 			}
 			return
 		}
-		answer.id, answer.value = ask.id, version
+		answer.id, answer.value, answer.flags = ask.id, version, 0
+		if version == kill {
+			name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", ask.pid))
+			if strings.HasPrefix(string(name), "shim: sandbox stage") {
+				unix.Kill(int(ask.pid), unix.SIGKILL)
+			}
+			answer.value, answer.flags = 0, unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE
+		}
 		unix.Syscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_SEND, uintptr(unsafe.Pointer(&answer)))
 	}
 }
