@@ -4,7 +4,6 @@ import (
 	"os/exec"
 	"sync"
 	"syscall"
-	"time"
 )
 
 // children are the shims that this process has started and not yet reaped.
@@ -14,9 +13,6 @@ type children struct {
 	reaping bool           // somebody waits for their ends
 	callers map[int]bool   // children that this process had before
 }
-
-// orphansWithin is how long what a killed shim left may take to end.
-const orphansWithin = 10 * time.Second
 
 // child is a shim that this process started.
 type child struct {

@@ -2,6 +2,7 @@ package host
 
 import (
 	"slices"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -30,14 +31,14 @@ func (c *children) becomeSubreaper() {
 // endOrphans ends what shims left that were killed (X13), and returns what it could not end. A shim that lives keeps its
 // session's orphans to itself. So an orphan here is one that a dead shim left, or one from a session without a sandbox,
 // whose processes are its own affair. The flag no_new_privs tells them apart: no sandboxed process can shed it.
-func (c *children) endOrphans() []string {
+func (c *children) endOrphans(within time.Duration) []string {
 	if unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOWAIT|unix.WNOHANG, nil) == unix.ECHILD {
 		return nil // the usual end of a foreground launch
 	}
 	if !slices.ContainsFunc(state.OwnChildren(), c.isOrphan) {
 		return nil
 	}
-	return shim.EndOrphans(orphansWithin, func(pid int) bool { return !c.isOrphan(pid) })
+	return shim.EndOrphans(within, func(pid int) bool { return !c.isOrphan(pid) })
 }
 
 // isOrphan says whether a child of this process is one that a dead shim left.

@@ -145,10 +145,14 @@ func (r *Running) Wait() (end End) {
 		end.Status = ws.ExitStatus()
 	}
 	if r.Plan.Sandboxed {
-		end.Left = r.host.shims.endOrphans()
+		within := time.Second // a shim that was not killed has tried already
+		if end.Shim != 0 {
+			within = 10 * time.Second
+		}
+		end.Left = r.host.shims.endOrphans(within)
 	}
 	if len(end.Left) > 0 {
-		r.host.config.Warn(fmt.Sprintf("session %s: not ended within %v: %s", r.Plan.request.SessionID, orphansWithin, strings.Join(end.Left, ", ")))
+		r.host.config.Warn(fmt.Sprintf("session %s: could not be ended: %s", r.Plan.request.SessionID, strings.Join(end.Left, ", ")))
 	}
 	r.end = end
 	return end
