@@ -158,8 +158,8 @@ func (b *Broker) policy() (llmproxy.Policy, error) {
 }
 
 func (b *Broker) audit(e llmproxy.Event) {
-	row := state.Row{Event: e.Name, Outcome: state.OutcomeOK, PairingID: e.Session.ID, TemplateID: e.Session.ClientID,
-		Credential: wire.CredentialPairing}
+	row := state.Session{TemplateID: e.Session.ClientID, Credential: wire.CredentialPairing}.Row(e.Name)
+	row.PairingID = e.Session.ID
 	if e.Reason != "revoked" {
 		row.Error = e.Reason
 	}

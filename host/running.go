@@ -33,8 +33,9 @@ type Running struct {
 	target   atomic.Int64   // leader of the target's process group; 0: it has not started
 	token    credential.Secret
 	env      []string
-	undo     []func() // what the launch made beside the record, undone last first
-	listener *os.File // where the listener of the session's own network comes out (X09); nil: none is to come
+	removed  <-chan struct{} // closed when the temporary folder is removed; nil: there was none
+	undo     []func()        // what the launch made beside the record, undone last first
+	listener *os.File        // where the listener of the session's own network comes out (X09); nil: none is to come
 }
 
 // End is how a launch ended.
@@ -68,8 +69,8 @@ func (r *Running) AwaitStart(limit time.Duration) (pid int, err error) {
 				if err := r.serveOwnNetwork(); err != nil {
 					return 0, err
 				}
-				r.host.audit(r.row(state.EventLaunch))
-				return e.Pid, nil
+				// One that goes unrecorded does not go on.
+				return e.Pid, r.host.config.Places.Append(r.row(state.EventLaunch))
 			case shim.EventSpawnFailed, shim.EventBadSecret, shim.EventHelloRefused:
 				return 0, errors.New(e.Event)
 			}
@@ -158,13 +159,17 @@ func (r *Running) Wait() (end End) {
 	return end
 }
 
-// AuditEnd writes the row of the end of a launch whose target had started.
+// AuditEnd writes the row of the end of a launch whose target had started. Where that fails the record keeps the row.
 func (r *Running) AuditEnd() {
 	row := r.row(state.EventEnd)
+	row.ExitStatus, row.Duration = &r.end.Status, max(1, time.Since(r.begun).Milliseconds())
 	if len(r.end.Left) > 0 {
 		row.Outcome, row.Error = state.OutcomeError, "not ended: "+strings.Join(r.end.Left, ", ")
 	}
-	r.host.audit(row)
+	if err := r.host.config.Places.Append(row); err != nil {
+		r.record.Owe(row)
+		r.host.config.Warn(err.Error() + "; the session's record keeps the row")
+	}
 }
 
 func (r *Running) row(event string) state.Row {
@@ -194,11 +199,23 @@ func (r *Running) ReleaseButRecord() {
 	}
 }
 
-// Close takes back everything that the launch made.
+// Close takes back everything that the launch made. Its audit row is written by then. The temporary folder may take
+// longer.
 func (r *Running) Close() {
 	r.ReleaseButRecord()
 	if r.record != nil {
 		r.record.Release()
 		r.record = nil
+	}
+}
+
+// AwaitRemoved waits until the temporary folder is removed, or until somebody hurries: the next host then goes on with it.
+func (r *Running) AwaitRemoved(hurry <-chan os.Signal) {
+	if r.removed == nil {
+		return
+	}
+	select {
+	case <-r.removed:
+	case <-hurry:
 	}
 }

@@ -41,7 +41,7 @@ func commands() []command {
 		{"launch", "FILE|-", "send a launch request as it is, print the answer", launch},
 		{"session", "create|list|revoke", "make, list and revoke pairings for the model proxy", session},
 		{"status", "[--json]", "show the settings in force and what would stop a launch", status},
-		{"audit", "[--json]", "print what was launched, refused and ended", audit},
+		{"audit", "[flags]", "print what was launched, refused and ended", audit},
 		{"doctor", "[--json]", "try the whole way with a throw-away token", runDoctor},
 		{"version", "", "print the version", version},
 	}

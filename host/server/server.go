@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"log/slog"
-	"net"
 	"net/http"
 	"os"
 	"time"
@@ -36,7 +35,7 @@ type server struct {
 	host     *host.Host
 	broker   *host.Broker
 	sessions *registry
-	listener *net.UnixListener
+	listener *socket
 	web      *http.Server
 	digest   [sha256.Size]byte // of the bearer
 	trust    bool              // no_new_privs tells a session's process from another
@@ -51,9 +50,12 @@ func Serve(config Config, stop <-chan os.Signal) error {
 		return err
 	}
 	defer s.broker.Close()
+	over := make(chan struct{})
+	defer close(over)
+	go s.tryAgain(over)
 	failed := make(chan error, 1)
 	go func() {
-		failed <- s.web.Serve(&peerListener{s.listener, s.judge, make(chan struct{}, maxRefused)})
+		failed <- s.web.Serve(&peerListener{s.listener.UnixListener, s.judge, make(chan struct{}, maxRefused)})
 	}()
 	s.Log.Info("host is ready", "socket", s.Places.Socket(), "pid", os.Getpid(), "version", shim.Version, "model_proxy", s.broker.BaseURL())
 	select {
@@ -64,7 +66,8 @@ func Serve(config Config, stop <-chan os.Signal) error {
 	s.endSessions(stop)
 	ctx, cancel := context.WithTimeout(context.Background(), stopWithin)
 	defer cancel()
-	s.web.Shutdown(ctx) // removes the socket
+	s.listener.remove()
+	s.web.Shutdown(ctx)
 	s.web.Close()
 	s.Log.Info("host has stopped")
 	return err
@@ -83,12 +86,13 @@ func open(config Config) (s *server, err error) {
 	if _, err := s.Places.Dir(); err != nil {
 		return nil, err
 	}
-	if s.lock, err = takeLock(s.Places); err != nil {
+	if s.lock, err = takeFolder(s.Places); err != nil {
 		return nil, err
 	}
-	for _, id := range s.Places.CleanUpLost(true) {
-		s.Log.Warn("a session was lost: its host was killed", "session", id)
+	if _, err := s.Places.ReadyAudit(); err != nil { // launches are refused as long as this is so
+		s.Log.Warn(err.Error())
 	}
+	s.cleanUpLost(true)
 	if s.broker, err = openBroker(s.Places, s.Log); err != nil {
 		return nil, err
 	}
@@ -128,6 +132,29 @@ func openBroker(p state.Places, log *slog.Logger) (*host.Broker, error) {
 		return nil, err
 	}
 	return broker, nil
+}
+
+// tryAgainEvery is how often the host tries again to remove and to write down what it could not before.
+const tryAgainEvery = 10 * time.Minute
+
+func (s *server) cleanUpLost(first bool) {
+	for _, id := range s.Places.CleanUpLost(first, func(err error) { s.Log.Warn(err.Error()) }) {
+		s.Log.Warn("a session was lost: its host was killed", "session", id)
+	}
+}
+
+// tryAgain does so until over is closed.
+func (s *server) tryAgain(over <-chan struct{}) {
+	tick := time.NewTicker(tryAgainEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			s.cleanUpLost(false)
+		case <-over:
+			return
+		}
+	}
 }
 
 // endSessions gives every session TERM, then KILL after 3 s, or at once when hurry gives a signal.

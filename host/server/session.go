@@ -169,7 +169,7 @@ func (s *session) kill() {
 	}
 }
 
-// wait waits for the shim and cleans up after the session.
+// wait waits for the shim and cleans up after the session, but for its record.
 func (s *session) wait() host.End {
 	r := s.running
 	end := r.Wait()
@@ -184,7 +184,6 @@ func (s *session) wait() host.End {
 	if s.stderr != nil {
 		s.stderr.end()
 	}
-	r.Close()
 	r.Wipe()
 	return end
 }

@@ -70,9 +70,11 @@ func (s *server) abandon(ses *session, cause error) error {
 	running := ses.running
 	ses.signal()
 	end := ses.wait()
+	err := running.NotStarted(cause, end, ses.shimError())
+	running.Close()
 	ses.out.end()
 	close(ses.done)
-	return running.NotStarted(cause, end, ses.shimError())
+	return err
 }
 
 // shimError is what the shim said before it gave up: its own error, never a target's line.
@@ -95,7 +97,8 @@ func (s *session) shimError() string {
 func (s *server) watch(ses *session) {
 	running := ses.running
 	end := ses.wait()
-	running.AuditEnd()
+	running.AuditEnd() // while the record is there: a host that is killed before leaves the row to the next one
+	running.Close()
 	ses.finish(end)
 	ses.log.Info("session ended", "exit_status", end.Status, "signal", int(end.Signal), "reason", ses.view().Reason)
 	s.sessions.ended(ses)

@@ -16,6 +16,7 @@ type Process struct {
 	Parent  int
 	Session int // of its terminal session; its leader's number
 	Start   string
+	Ended   bool // and not yet reaped
 }
 
 // bootID is part of each start time, which counts from the machine's start and would mean another moment after the next.
@@ -52,7 +53,7 @@ func parseStat(stat []byte) (p Process, err error) {
 	if err1 != nil || err2 != nil {
 		return p, errStat
 	}
-	return Process{parent, session, fields[19]}, nil
+	return Process{parent, session, fields[19], fields[0] == "Z" || fields[0] == "X"}, nil
 }
 
 // OwnChildren lists the children of this process.
