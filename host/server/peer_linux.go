@@ -56,3 +56,15 @@ func confined() bool {
 	set, err := state.NoNewPrivs(0)
 	return set || err != nil
 }
+
+// peerPID is the process number of a connection's peer; 0: not known.
+func peerPID(conn *net.UnixConn) (pid int) {
+	if raw, err := conn.SyscallConn(); err == nil {
+		raw.Control(func(fd uintptr) {
+			if cred, err := unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED); err == nil {
+				pid = int(cred.Pid)
+			}
+		})
+	}
+	return pid
+}

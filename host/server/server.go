@@ -38,7 +38,8 @@ type server struct {
 	listener *socket
 	web      *http.Server
 	digest   [sha256.Size]byte // of the bearer
-	trust    bool              // no_new_privs tells a session's process from another
+	bodies   bodies
+	trust    bool // no_new_privs tells a session's process from another
 	begun    time.Time
 	lock     *os.File // host.lock, held until the process is gone: a session may outlast Serve
 }
@@ -55,7 +56,8 @@ func Serve(config Config, stop <-chan os.Signal) error {
 	go s.tryAgain(over)
 	failed := make(chan error, 1)
 	go func() {
-		failed <- s.web.Serve(&peerListener{s.listener.UnixListener, s.judge, make(chan struct{}, maxRefused)})
+		failed <- s.web.Serve(&peerListener{UnixListener: s.listener.UnixListener, judge: s.judge,
+			refusedSlots: make(chan struct{}, maxRefused), waiting: &waiting{limit: descriptorLimit()}})
 	}()
 	s.Log.Info("host is ready", "socket", s.Places.Socket(), "pid", os.Getpid(), "version", shim.Version, "model_proxy", s.broker.BaseURL())
 	select {

@@ -3,6 +3,7 @@ package server
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"os"
@@ -31,7 +32,7 @@ func takeFolder(p state.Places) (lock *os.File, err error) {
 				return nil, fmt.Errorf("lock: %w", err)
 			}
 		}
-		reached, answered := ask(p.Socket())
+		reached, answer := ask(p.Socket())
 		if lock != nil && !reached {
 			return lock, nil
 		}
@@ -40,26 +41,30 @@ func takeFolder(p state.Places) (lock *os.File, err error) {
 		} else if silent.IsZero() {
 			silent = time.Now()
 		}
-		if answered || time.Since(begun) > lockWithin || reached && time.Since(silent) > silentWithin {
+		if answer != "" || time.Since(begun) > lockWithin || reached && time.Since(silent) > silentWithin {
 			if lock != nil {
 				lock.Close()
+			}
+			if lock != nil && answer != "HTTP/" {
+				return nil, fmt.Errorf("something else listens on %s: stop it, or name another folder with --state-dir", p.Socket())
 			}
 			return nil, fmt.Errorf("another host runs on %s: stop it, or name another folder with --state-dir", p.State)
 		}
 	}
 }
 
-// ask says whether something holds the socket, and whether it answers.
-func ask(socket string) (reached, answered bool) {
+// ask says whether something holds the socket, and how its answer begins.
+func ask(socket string) (reached bool, answer string) {
 	conn, err := net.DialTimeout("unix", socket, askWithin)
 	if err != nil {
-		return errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, syscall.EAGAIN), false
+		return errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, syscall.EAGAIN), ""
 	}
 	defer conn.Close()
 	conn.SetDeadline(time.Now().Add(askWithin))
 	fmt.Fprintf(conn, "GET /status HTTP/1.1\r\nHost: host\r\nConnection: close\r\n\r\n")
-	n, _ := conn.Read(make([]byte, 1))
-	return true, n > 0
+	var start [len("HTTP/")]byte
+	n, _ := io.ReadFull(conn, start[:])
+	return true, string(start[:n])
 }
 
 // socket is the host's own socket file. The folder may be replaced while it lives: then another file of that name is not

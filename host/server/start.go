@@ -39,9 +39,14 @@ func (s *server) logRefused(r *host.Request, err error) {
 // open makes the streams, starts the shim, and waits until it says that the target runs.
 func (s *server) open(ses *session) error {
 	r := ses.request
-	streams, err := openStreams(r.Kind, r.Cols, r.Rows)
+	err := roomForLaunch()
+	var streams *streams
+	if err == nil {
+		if streams, err = openStreams(r.Kind, r.Cols, r.Rows); err != nil {
+			err = &wire.Error{Code: wire.SpawnFailed, Message: err.Error()}
+		}
+	}
 	if err != nil {
-		err = &wire.Error{Code: wire.SpawnFailed, Message: err.Error()}
 		s.host.Refused(r, err)
 		return err
 	}

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"container/list"
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -23,12 +24,17 @@ type connKey struct{}
 type caller struct {
 	*net.UnixConn
 	refused error
-	leave   func() // gives its slot back; nil: it has none
+	leave   func()        // gives its slot back; nil: it has none
+	waiting *waiting      // where it waits for its next request; nil: nowhere
+	place   *list.Element // there
 }
 
 func (c *caller) Close() error {
 	if c.leave != nil {
 		c.leave()
+	}
+	if c.waiting != nil {
+		c.waiting.begin(c)
 	}
 	return c.UnixConn.Close()
 }
@@ -46,6 +52,8 @@ type peerListener struct {
 	*net.UnixListener
 	judge        func(*net.UnixConn) error
 	refusedSlots chan struct{} // one element for each connection of a refused peer
+	refusals     refusals
+	waiting      *waiting
 }
 
 func (d *peerListener) Accept() (net.Conn, error) {
@@ -55,8 +63,10 @@ func (d *peerListener) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		conn.SetWriteBuffer(connBuffer)
-		c := &caller{UnixConn: conn, refused: d.judge(conn)}
+		c := &caller{UnixConn: conn, refused: d.refusals.judged(peerPID(conn), func() error { return d.judge(conn) })}
 		if c.refused == nil {
+			c.waiting = d.waiting
+			d.waiting.add(c)
 			return c, nil
 		}
 		select {
@@ -75,8 +85,13 @@ func (s *server) webServer(handler http.Handler) *http.Server {
 		Handler:           handler,
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    64 << 10,
+		MaxHeaderBytes:    16 << 10,
 		ErrorLog:          slog.NewLogLogger(s.Log.Handler(), slog.LevelWarn),
+		ConnState: func(c net.Conn, state http.ConnState) {
+			if c, ok := c.(*caller); ok && state == http.StateIdle && c.waiting != nil {
+				c.waiting.add(c)
+			}
+		},
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
 			return context.WithValue(ctx, connKey{}, c)
 		},
@@ -100,6 +115,9 @@ func (s *server) authenticate(next http.Handler) http.Handler {
 		if !ok {
 			c = &caller{refused: errors.New("unknown")}
 		}
+		if c.waiting != nil {
+			c.waiting.begin(c)
+		}
 		if c.refused != nil {
 			s.Log.Warn("request refused", "peer", c.refused.Error(), "path", fmt.Sprintf("%.100s", r.URL.Path))
 			w.Header().Set("Connection", "close")
@@ -114,7 +132,13 @@ func (s *server) authenticate(next http.Handler) http.Handler {
 			return
 		}
 		if r.ContentLength != 0 {
-			b := &wholeBody{r.Body, w.Header()}
+			memory, ok := s.bodies.take(bodySize(r), bodyWithin)
+			if !ok {
+				fail(w, &wire.Error{Code: wire.Stopping, Message: "too many large requests at once: try again"})
+				return
+			}
+			defer memory.shrink(0)
+			b := &wholeBody{r.Body, w.Header(), memory}
 			b.header.Set("Connection", "close")
 			r = r.WithContext(r.Context()) // a copy: net/http still needs its own
 			r.Body = b
