@@ -61,6 +61,9 @@ func Look(p state.Places) Status {
 			problem(err)
 		}
 	}
+	if err := p.CheckWritable(); err != nil {
+		problem(err)
+	}
 	return s
 }
 

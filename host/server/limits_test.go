@@ -1,8 +1,10 @@
 package server
 
 import (
+	"crypto/sha256"
 	"errors"
 	"net"
+	"net/http"
 	"path/filepath"
 	"testing"
 	"time"
@@ -113,4 +115,21 @@ func TestH15ARefusalHoldsForAMoment(t *testing.T) {
 	if err := r.judged(0, func() error { return nil }); err != nil {
 		t.Errorf("unknown: %v", err)
 	}
+}
+
+func FuzzBearer(f *testing.F) {
+	f.Add("Bearer secret", 1)
+	f.Add("bearer secret", 1)
+	f.Add("Bearer secret", 2)
+	f.Add("Bearer ", 1)
+	f.Fuzz(func(t *testing.T, value string, times int) {
+		s := &server{digest: sha256.Sum256([]byte("secret"))}
+		r := &http.Request{Header: http.Header{}}
+		for range times % 3 {
+			r.Header.Add("Authorization", value)
+		}
+		if got := s.hasBearer(r); got != (value == "Bearer secret" && times%3 == 1) {
+			t.Errorf("%q, %d times: %v", value, times%3, got)
+		}
+	})
 }
