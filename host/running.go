@@ -29,7 +29,7 @@ type Running struct {
 	record   *state.Record
 	shim     *child
 	events   chan shimEvent // closed when the shim is gone
-	last     shimEvent      // the last one that AwaitStart saw
+	last     shimEvent      // the last one that came
 	target   atomic.Int64   // leader of the target's process group; 0: it has not started
 	token    credential.Secret
 	env      []string
@@ -46,6 +46,8 @@ type End struct {
 	Left   []string       // processes of the session that could not be ended
 }
 
+var errEnded = errors.New("the shim ended before its target had started")
+
 // AwaitStart waits until the target runs, writes the launch's audit row and returns the target's process number. A limit
 // of 0 is none. An error says that the target does not run, or not in time: the caller ends the shim, waits for it, and
 // learns the reason from NotStarted.
@@ -60,7 +62,7 @@ func (r *Running) AwaitStart(limit time.Duration) (pid int, err error) {
 		select {
 		case e, ok := <-r.events:
 			if !ok {
-				return 0, errors.New("the shim ended before its target had started")
+				return 0, errEnded
 			}
 			switch r.last = e; e.Event {
 			case shim.EventStarted:
@@ -96,6 +98,8 @@ func notStarted(last shimEvent, cause error, end End, program string, sandboxed 
 		return &wire.Error{Code: wire.IdentityRefused, Message: last.Event}
 	case end.Status == shim.ExitUsage && sandboxed:
 		return &wire.Error{Code: wire.SandboxUnavailable, Message: cmp.Or(said, "the shim could not apply the sandbox")}
+	case end.Signal != 0 && cause == errEnded: // by the kernel, say, for want of memory
+		return &wire.Error{Code: wire.SpawnFailed, Message: fmt.Sprintf("%q was ended before it had started: %v", program, end.Signal)}
 	case said != "":
 		return &wire.Error{Code: wire.SpawnFailed, Message: said}
 	case last.Event == shim.EventSpawnFailed:
@@ -131,9 +135,10 @@ func (r *Running) Kill() {
 // Wait waits for the shim's end, and ends what is left of the session then.
 func (r *Running) Wait() (end End) {
 	for e := range r.events {
-		if e.Event == shim.EventExit {
-			end.Signal = syscall.Signal(e.Signal)
-		}
+		r.last = e
+	}
+	if r.last.Event == shim.EventExit {
+		end.Signal = syscall.Signal(r.last.Signal)
 	}
 	ws, ok := r.shim.wait()
 	switch {
