@@ -158,8 +158,8 @@ func (b *Broker) policy() (llmproxy.Policy, error) {
 }
 
 func (b *Broker) audit(e llmproxy.Event) {
-	row := state.Session{TemplateID: e.Session.ClientID, Credential: wire.CredentialPairing}.Row(e.Name)
-	row.PairingID = e.Session.ID
+	row := state.Pairing{TemplateID: e.Pairing.ClientID, Credential: wire.CredentialPairing}.Row(e.Name)
+	row.PairingID = e.Pairing.ID
 	if e.Reason != "revoked" {
 		row.Error = e.Reason
 	}

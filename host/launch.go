@@ -21,7 +21,7 @@ type Stdio struct {
 
 // Open plans and launches. A refused launch leaves an audit row and nothing else; its error is a *wire.Error.
 func (h *Host) Open(r *Request, io Stdio) (*Running, error) {
-	p, err := h.plan(r)
+	p, err := h.plan(r, io)
 	if io.Ready != nil {
 		<-io.Ready
 	}

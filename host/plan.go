@@ -18,21 +18,22 @@ type Plan struct {
 	Sandboxed  bool
 	Credential string // wire.CredentialNone, CredentialToken or CredentialPairing
 
-	request *Request
-	argv    []string
-	env     []string
-	token   credential.Secret // what descriptor 5 will carry, if it is known by now
-	network string            // shim.NetworkOpen or shim.NetworkModel
-	profile *sandbox.Profile  // nil: unsandboxed, or the caller brought a profile
-	temp    string            // folder of the session's own, removed at its end
-	config  string            // configuration folder that the host keeps for the template's agent; "": none
-	agent   *settings.Agent   // nil: the template names none
+	request   *Request
+	argv      []string
+	env       []string
+	token     credential.Secret // what descriptor 5 will carry, if it is known by now
+	network   string            // shim.NetworkOpen or shim.NetworkModel
+	profile   *sandbox.Profile  // nil: unsandboxed, or the caller brought a profile
+	terminals []string          // those on descriptors 0 to 2, where a profile names them (macOS)
+	temp      string            // folder of the session's own, removed at its end
+	config    string            // configuration folder that the host keeps for the template's agent; "": none
+	agent     *settings.Agent   // nil: the template names none
 }
 
 // plan decides a launch. It reads the settings and the token file anew (T05) and changes nothing. With an error the plan
 // holds what was decided by then, for the audit row.
-func (h *Host) plan(r *Request) (*Plan, error) {
-	p := &Plan{request: r, TemplateID: r.TemplateID, Sandboxed: r.Sandbox, Credential: wire.CredentialNone, network: shim.NetworkOpen}
+func (h *Host) plan(r *Request, io Stdio) (*Plan, error) {
+	p := &Plan{request: r, TemplateID: r.TemplateID, Sandboxed: r.Sandbox, Credential: wire.CredentialNone, network: shim.NetworkOpen, terminals: io.terminals()}
 	set, warnings, err := settings.Load(h.config.Places.Settings, h.config.Places.Named)
 	if err != nil {
 		return p, unavailable(err)
@@ -121,7 +122,7 @@ func (p *Plan) decideCredential(t settings.Template, configured bool) (err error
 }
 
 // chooseCredential says what a launch hands its target (T09): the first row that applies. A launch that may not have what
-// was asked for by name is refused; one that nobody asked it for goes without.
+// was asked for by name is refused; one that nobody asked it for goes without. The complexity: one condition a row.
 func chooseCredential(r *Request, sandboxed bool, t settings.Template, configured bool) (string, error) {
 	asked, brought := r.Credential, !r.Token.Empty()
 	able := sandboxed && !r.Remote && (r.Kind == wire.KindRun || r.Kind == wire.KindPty || r.Kind == wire.KindClaude)

@@ -43,7 +43,9 @@ func (h *Host) planEnv(p *Plan, t settings.Template) error {
 		own = append(own, shim.EnvBridgeSocket+"="+socket)
 	}
 	if p.temp != "" {
-		own = append(own, "TMPDIR="+p.temp, "CLAUDE_CODE_TMPDIR="+p.temp)
+		// zsh writes its here-documents to /tmp unless it is told another place.
+		own = append(own, "TMPDIR="+p.temp, "CLAUDE_CODE_TMPDIR="+p.temp, "TMPPREFIX="+p.temp+"/zsh")
+		own = append(own, systemTempEnv(p.temp)...)
 	}
 	fromTemplate := t.Env
 	if p.config != "" {
@@ -85,10 +87,10 @@ func (h *Host) planProfile(p *Plan, t settings.Template, private []string) error
 	}
 	path := lookup(p.env, "PATH")
 	profile, err := sandbox.Build(sandbox.Spec{
-		GOOS: runtime.GOOS, Home: home, WorkDir: p.request.Directory, TempDir: p.temp, UserTempDir: userTempDir(),
+		GOOS: runtime.GOOS, Home: home, ConfigHome: os.Getenv("XDG_CONFIG_HOME"), WorkDir: p.request.Directory, TempDir: p.temp, UserTempDir: state.UserTemp(),
 		Program: FindProgram(p.argv[0], path, p.request.Directory), Path: path,
 		Read: t.Read, ReadIfThere: t.ReadIfThere, ReadWrite: readWrite, Deny: t.Deny, Private: private,
-		Network: p.network, ModelPort: port,
+		Network: p.network, ModelPort: port, Terminals: p.terminals, ListAbove: t.Agent != nil && t.Agent.ListsAbove,
 	})
 	if err != nil {
 		return unavailable(err)

@@ -14,5 +14,8 @@ func endWithHost(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGTERM }
 // (T08). What the host starts is not touched: execve makes a process dumpable again.
 func HideMemory() { unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) }
 
-// userTempDir: on Linux the session's temporary folder is all there is.
-func userTempDir() string { return "" }
+// terminals: the shim grants them (shim/landlock_linux.go).
+func (Stdio) terminals() []string { return nil }
+
+// systemTempEnv: every library asks TMPDIR.
+func systemTempEnv(string) []string { return nil }

@@ -17,6 +17,7 @@
 //	identity.go   the identity secret and Hello
 //	status.go     status events
 //	tty.go        session leader, terminal, foreground
+//	tty_state.go  the terminal as it was, after a target that a signal ended
 //	target.go     look-up, environment, start
 //	sandbox_*.go  how the target is started inside its sandbox
 //	stage_*.go    the second stage, which becomes the target (Linux)

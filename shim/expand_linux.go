@@ -50,6 +50,14 @@ type rule struct {
 	found  bool // found by listing a folder, not named by the policy: it may be gone when the rule is made
 }
 
+// limits are the places where a grant gives less, or nothing.
+type limits struct {
+	deny *denies // no grant gives anything
+	// A grant of the place itself, or inside it, counts in full. A grant of a folder around it gives nothing on a private
+	// place, and only reading on a read-only one.
+	private, readOnly *denies
+}
+
 // denies holds the denied paths and the folders above them, by name and by inode.
 type denies struct {
 	names, above   map[string]bool
@@ -58,10 +66,15 @@ type denies struct {
 
 // expand turns a policy into rules. Their order has no meaning.
 func expand(p *Policy, t tree) ([]rule, *denies, error) {
-	d := &denies{map[string]bool{}, map[string]bool{}, map[fileID]bool{}, map[fileID]bool{}}
-	for _, path := range p.Deny {
-		if err := d.add(path, t); err != nil {
-			return nil, nil, pathFailure("sandbox: deny "+path, err)
+	l := limits{newDenies(), newDenies(), newDenies()}
+	for _, list := range []struct {
+		to    *denies
+		paths []string
+	}{{l.deny, p.Deny}, {l.private, p.Private}, {l.readOnly, p.ReadOnly}} {
+		for _, path := range list.paths {
+			if err := list.to.add(path, t); err != nil {
+				return nil, nil, pathFailure("sandbox: deny "+path, err)
+			}
 		}
 	}
 	var rules []rule
@@ -77,19 +90,23 @@ func expand(p *Policy, t tree) ([]rule, *denies, error) {
 			if err != nil {
 				return nil, nil, pathFailure("sandbox: grant "+path, err)
 			}
-			if d.below(path) {
+			if l.deny.below(path) {
 				continue // a deny wins even over a grant inside it
 			}
 			rights := list.rights
 			if rights == fsReadWrite && (path == "/dev" || strings.HasPrefix(path, "/dev/")) {
 				rights |= unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
 			}
-			w := walk{tree: t, denies: d, rights: rights, seen: map[fileID]bool{}, rules: rules}
-			w.grant(rule{path: path, node: n})
+			w := walk{tree: t, limits: l, seen: map[fileID]bool{}, rules: rules}
+			w.grant(rule{path: path, node: n, rights: rights})
 			rules = w.rules
 		}
 	}
-	return rules, d, nil
+	return rules, l.deny, nil
+}
+
+func newDenies() *denies {
+	return &denies{map[string]bool{}, map[string]bool{}, map[fileID]bool{}, map[fileID]bool{}}
 }
 
 // pathFailure replaces the text of ELOOP, which would mislead.
@@ -159,25 +176,31 @@ func (d *denies) below(path string) bool {
 	}
 }
 
+// at says whether r's file is denied, and over whether something denied is inside it.
+func (d *denies) at(r rule) bool   { return d.names[r.path] || d.ids[r.node.id] }
+func (d *denies) over(r rule) bool { return d.above[r.path] || d.aboveByID[r.node.id] }
+
 // walk is the expansion of one grant.
 type walk struct {
 	tree
-	*denies
-	rights uint64
-	seen   map[fileID]bool // folders that were split: a folder mounted inside itself must not be split for ever
-	rules  []rule
+	limits
+	seen  map[fileID]bool // folders that were split: a folder mounted inside itself must not be split for ever
+	rules []rule
 }
 
-// grant adds the rule r, or splits it where something denied is inside.
+// grant adds the rule r, or splits it where something denied is inside. Private and read-only places limit only what was
+// found by listing a folder, not what the policy names.
 func (w *walk) grant(r rule) {
+	if r.found && w.readOnly.at(r) {
+		r.rights &= fsRead
+	}
 	switch {
-	case w.names[r.path] || w.ids[r.node.id] || r.node.kind == isLink:
+	case w.deny.at(r), r.found && w.private.at(r), r.node.kind == isLink:
 		return // a link needs no rights: only the file that it leads to matters
-	case w.above[r.path] || w.aboveByID[r.node.id]:
+	case w.deny.over(r), w.private.over(r), r.rights&^fsRead != 0 && w.readOnly.over(r):
 		w.split(r)
 		return
 	}
-	r.rights = w.rights
 	if r.node.kind != isFolder {
 		r.rights &= fsFile
 	}
@@ -197,6 +220,6 @@ func (w *walk) split(r rule) {
 		return // what cannot be listed cannot be split: nothing in it is granted
 	}
 	for _, e := range entries {
-		w.grant(rule{path: strings.TrimSuffix(r.path, "/") + "/" + e.name, node: e.node, found: true})
+		w.grant(rule{path: strings.TrimSuffix(r.path, "/") + "/" + e.name, node: e.node, rights: r.rights, found: true})
 	}
 }

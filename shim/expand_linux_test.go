@@ -132,6 +132,25 @@ func TestExpand(t *testing.T) {
 			"list /m, read /m/o, list /m/s"},
 		{"mount inside itself", []string{"/w/s/t", "/w/o", "/w/m/=/w/"}, Policy{Read: []string{"/w"}, Deny: []string{"/w/s/t"}},
 			"list /w, read /w/o, list /w/s"},
+		{"private inside", []string{"/h/s/k", "/h/o"}, Policy{ReadWrite: []string{"/h"}, Private: []string{"/h/s"}}, "list /h, write /h/o"},
+		{"private, named", []string{"/h/s/k", "/h/o"}, Policy{ReadWrite: []string{"/h"}, Read: []string{"/h/s"}, Private: []string{"/h/s"}},
+			"read /h/s, list /h, write /h/o"},
+		{"private, one inside named", []string{"/h/s/k", "/h/s/o"}, Policy{ReadWrite: []string{"/h"}, Read: []string{"/h/s/k"}, Private: []string{"/h/s"}},
+			"read /h/s/k, list /h"},
+		{"private, and a deny inside", []string{"/h/s/k", "/h/s/o"}, Policy{Read: []string{"/h/s"}, Deny: []string{"/h/s/k"}, Private: []string{"/h/s"}},
+			"list /h/s, read /h/s/o"},
+		{"private and missing", []string{"/h/o"}, Policy{ReadWrite: []string{"/h"}, Private: []string{"/h/s"}}, "list /h, write /h/o"},
+		{"private elsewhere", []string{"/h/o", "/p/k"}, Policy{ReadWrite: []string{"/h"}, Private: []string{"/p"}}, "write /h"},
+		{"private by a second mount", []string{"/h/s/k", "/h/o", "/m/=/h/"}, Policy{ReadWrite: []string{"/m"}, Private: []string{"/h/s"}}, "list /m, write /m/o"},
+		{"read-only inside", []string{"/h/c/f", "/h/o"}, Policy{ReadWrite: []string{"/h"}, ReadOnly: []string{"/h/c"}}, "list /h, read /h/c, write /h/o"},
+		{"read-only in what can be read", []string{"/h/c/f"}, Policy{Read: []string{"/h"}, ReadOnly: []string{"/h/c"}}, "read /h"},
+		{"read-only, named", []string{"/h/c/f", "/h/o"}, Policy{ReadWrite: []string{"/h", "/h/c"}, ReadOnly: []string{"/h/c"}},
+			"list /h, read /h/c, write /h/o, write /h/c"},
+		{"private in read-only", []string{"/h/c/k", "/h/c/o"}, Policy{ReadWrite: []string{"/h"}, Private: []string{"/h/c/k"}, ReadOnly: []string{"/h/c"}},
+			"list /h, list /h/c, read /h/c/o"},
+		{"read-only file and missing", []string{"/h/f", "/h/o"}, Policy{ReadWrite: []string{"/h"}, ReadOnly: []string{"/h/f", "/h/g"}},
+			"list /h, read /h/f, write /h/o"},
+		{"linked private", []string{"/w/l@"}, Policy{Read: []string{"/w"}, Private: []string{"/w/l"}}, "sandbox: deny /w/l: holds a symbolic link"},
 		{"control below /dev only", []string{"/dev/pts/", "/devel/"}, Policy{ReadWrite: []string{"/dev/pts", "/devel"}}, "write+control /dev/pts, write /devel"},
 		{"denied device", []string{"/dev/null%"}, Policy{Devices: []string{"/dev/null"}, Deny: []string{"/dev"}}, ""},
 		{"missing grant", nil, Policy{Read: []string{"/w"}}, "sandbox: grant /w: no such file or directory"},
@@ -191,9 +210,10 @@ func TestExpandUnreadableFolder(t *testing.T) {
 // FuzzExpand builds a tree and a policy from bytes. Whatever they are, a denied thing, and what is in it, keeps at
 // most the right to be listed; and everything else below a grant has the grant's rights.
 func FuzzExpand(f *testing.F) {
-	f.Add([]byte{2, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1}, []byte{1, 0}, []byte{4}, []byte{7, 3})
-	f.Add([]byte{2, 2, 1, 2, 1, 4, 3, 1, 0, 4, 1, 5, 1}, []byte{0}, []byte{1}, []byte{5})
-	f.Fuzz(func(t *testing.T, kinds, read, write, deny []byte) {
+	f.Add([]byte{2, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1}, []byte{1, 0}, []byte{4}, []byte{7, 3}, []byte{5}, []byte{6})
+	f.Add([]byte{2, 2, 1, 2, 1, 4, 3, 1, 0, 4, 1, 5, 1}, []byte{0}, []byte{1}, []byte{5}, []byte{2}, []byte{1, 4})
+	f.Add([]byte{2, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1}, []byte{4}, []byte{0, 5}, []byte{}, []byte{1, 6}, []byte{2})
+	f.Fuzz(func(t *testing.T, kinds, read, write, deny, private, readOnly []byte) {
 		m, all := fuzzTree(kinds)
 		pick := func(from []byte, there bool) (paths []string) {
 			for _, b := range from[:min(len(from), 4)] {
@@ -204,7 +224,7 @@ func FuzzExpand(f *testing.F) {
 			}
 			return paths
 		}
-		p := &Policy{Read: pick(read, true), ReadWrite: pick(write, true), Deny: pick(deny, false)}
+		p := &Policy{Read: pick(read, true), ReadWrite: pick(write, true), Deny: pick(deny, false), Private: pick(private, false), ReadOnly: pick(readOnly, false)}
 		rules, d, err := expand(p, tree{m.stat, m.list})
 		if err != nil {
 			return
@@ -241,20 +261,42 @@ func checkRights(t *testing.T, m *modelTree, p *Policy, d *denies, rules []rule,
 		}
 		return
 	}
-	if n.kind == isLink || d.above[name] || d.ids[n.id] {
-		return
+	want := wanted(p, name)
+	if n.kind != isFolder {
+		want, got = want&fsFile, got&fsFile
 	}
+	if linked == 1 && got&^(want|fsList) != 0 {
+		t.Errorf("%s has rights %#x, want %#x at most", name, got, want)
+	}
+	shut := func(list []string) bool {
+		return slices.ContainsFunc(list, func(path string) bool { return inside(path, name) || m.nodes[path].id == n.id })
+	}
+	if linked == 1 && n.kind != isLink && !shut(p.Deny) && !shut(p.Private) && !shut(p.ReadOnly) && got&want != want {
+		t.Errorf("%s has rights %#x, want %#x", name, got, want)
+	}
+}
+
+// wanted are the rights that a policy's grants give the thing at name, and those that private and read-only places leave.
+func wanted(p *Policy, name string) (rights uint64) {
 	for i, list := range [][]string{p.Read, p.ReadWrite} {
-		want := []uint64{fsRead, fsReadWrite}[i]
-		if n.kind != isFolder {
-			want &= fsFile
-		}
 		for _, grant := range list {
-			if (name == grant || strings.HasPrefix(name, strings.TrimSuffix(grant, "/")+"/")) && got&want != want {
-				t.Errorf("%s below grant %s has rights %#x, want %#x", name, grant, got, want)
+			between := func(places []string) bool { // a place inside of the grant, with name in it
+				return slices.ContainsFunc(places, func(at string) bool { return at != grant && inside(at, grant) && inside(name, at) })
+			}
+			switch {
+			case !inside(name, grant) || between(p.Private):
+			case i == 0 || between(p.ReadOnly):
+				rights |= fsRead
+			default:
+				rights |= fsReadWrite
 			}
 		}
 	}
+	return rights
+}
+
+func inside(name, folder string) bool {
+	return name == folder || strings.HasPrefix(name, strings.TrimSuffix(folder, "/")+"/")
 }
 
 // fuzzTree has folders three deep, three names each, a byte for the kind of each.

@@ -70,8 +70,9 @@ func reapChildren() bool {
 	}
 }
 
-// freeze stops every descendant. It lists the processes again until a list has no new descendant. Only new processes
-// are examined then, which takes microseconds. That is short enough to find a program that keeps forking and exiting.
+// freeze stops every descendant. It lists the processes again until a list has no new descendant, so that all are stopped
+// at one moment. A second list takes microseconds, because only new processes are examined. A program that keeps forking
+// and exiting is not quicker than that for long.
 func freeze(deadline time.Time, spare func(pid int) bool) (found []process) {
 	self, err := os.Readlink("/proc/self") // not Getpid: /proc may be that of an outer process namespace
 	if err != nil {

@@ -207,6 +207,9 @@ func Main(args, environ []string) int {
 	}
 	err = l.run()
 	l.term.takeBack() // after a failure too (S18)
+	if err == nil && l.end.signal != 0 {
+		l.term.restore(lookEnv(environ, "TERM")) // as a shell does after a job that a signal ended (S22)
+	}
 	return l.finish(err)
 }
 

@@ -29,6 +29,8 @@ type Policy struct {
 	ReadWrite []string `json:"read_write"` // files, or folders with all below: read, execute, write, create, remove
 	Devices   []string `json:"devices"`    // single device nodes: read, write and control
 	Deny      []string `json:"deny"`       // win over every grant; a path that does not exist yet is denied by its name
+	Private   []string `json:"private"`    // get nothing from a grant of a folder around them (X16)
+	ReadOnly  []string `json:"read_only"`  // get no more than reading from a grant of a folder around them (X16)
 	Network   string   `json:"network"`    // NetworkOpen or NetworkModel
 }
 
@@ -47,7 +49,7 @@ func ParsePolicy(data []byte) (*Policy, error) {
 	if p.Network != NetworkOpen && p.Network != NetworkModel {
 		return nil, fmt.Errorf("network %q, want %q or %q", p.Network, NetworkOpen, NetworkModel)
 	}
-	for _, list := range [][]string{p.Read, p.ReadWrite, p.Devices, p.Deny} {
+	for _, list := range [][]string{p.Read, p.ReadWrite, p.Devices, p.Deny, p.Private, p.ReadOnly} {
 		for _, path := range list {
 			if !filepath.IsAbs(path) || filepath.Clean(path) != path || strings.ContainsRune(path, 0) {
 				return nil, fmt.Errorf("path %q is not absolute and clean", path)
@@ -68,6 +70,7 @@ func (p *Policy) decode(d *json.Decoder) error {
 	members := map[string]any{
 		"version": &p.Version, "network": &p.Network,
 		"read": &p.Read, "read_write": &p.ReadWrite, "devices": &p.Devices, "deny": &p.Deny,
+		"private": &p.Private, "read_only": &p.ReadOnly,
 	}
 	if t, err := d.Token(); err != nil {
 		return err

@@ -9,12 +9,12 @@ import (
 )
 
 func TestParsePolicy(t *testing.T) {
-	const good = `{"version":1,"read":["/usr"],"read_write":["/w"],"devices":["/dev/null"],"deny":["/w/t"],"network":"open"}`
+	const good = `{"version":1,"read":["/usr"],"read_write":["/w"],"devices":["/dev/null"],"deny":["/w/t"],"private":["/w/p"],"read_only":["/w/r"],"network":"open"}`
 	p, err := ParsePolicy([]byte(good + "\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &Policy{1, []string{"/usr"}, []string{"/w"}, []string{"/dev/null"}, []string{"/w/t"}, NetworkOpen}
+	want := &Policy{1, []string{"/usr"}, []string{"/w"}, []string{"/dev/null"}, []string{"/w/t"}, []string{"/w/p"}, []string{"/w/r"}, NetworkOpen}
 	if !reflect.DeepEqual(p, want) {
 		t.Errorf("got %+v, want %+v", p, want)
 	}
@@ -29,6 +29,8 @@ func TestParsePolicy(t *testing.T) {
 		{"no network", `"open"`, `""`, `network "", want "open" or "model"`},
 		{"relative", `"/w/t"`, `"w/t"`, `path "w/t" is not absolute and clean`},
 		{"not clean", `"/w/t"`, `"/w/../t"`, "not absolute and clean"},
+		{"relative private", `"/w/p"`, `"p"`, `path "p" is not absolute and clean`},
+		{"relative read-only", `"/w/r"`, `"r"`, `path "r" is not absolute and clean`},
 		{"trailing slash", `"/w/t"`, `"/w/t/"`, "not absolute and clean"},
 		{"empty path", `"/w/t"`, `""`, "not absolute and clean"},
 		{"NUL", `"/w/t"`, `"/w\u0000t"`, "not absolute and clean"},
@@ -57,7 +59,7 @@ func FuzzParsePolicy(f *testing.F) {
 		if err != nil {
 			return
 		}
-		for _, list := range [][]string{p.Read, p.ReadWrite, p.Devices, p.Deny} {
+		for _, list := range [][]string{p.Read, p.ReadWrite, p.Devices, p.Deny, p.Private, p.ReadOnly} {
 			for _, path := range list {
 				if path == "" || path[0] != '/' || filepath.Clean(path) != path || strings.ContainsAny(path, "\x00\ufffd") {
 					t.Errorf("accepted path %q", path)

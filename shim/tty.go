@@ -13,6 +13,7 @@ type terminal struct {
 	shared     bool // a pipeline: the target stays in the shim's process group (S18)
 	byHand     bool // a person started the shim: fd is set or shared is true, and not by --pty
 	handedOver bool // the target's group has the foreground, and the shim gave it
+	before     *terminalState
 }
 
 // becomeLeader makes descriptor 0 the controlling terminal of a session of the shim's own (S13). Without --pty it only
@@ -59,6 +60,7 @@ func (t *terminal) inspect() {
 // prepare sets the process group that the target starts in, and whether it starts in the foreground.
 func (t *terminal) prepare(attr *syscall.SysProcAttr) {
 	attr.Setpgid = !t.shared
+	t.save()
 	if t.fd >= 0 && t.inFront() {
 		attr.Foreground, attr.Ctty = true, t.fd
 		t.handedOver = true
@@ -78,6 +80,7 @@ func (t *terminal) handOver(group int) bool {
 	if t.fd < 0 || !t.inFront() {
 		return false
 	}
+	t.save()
 	t.handedOver = unix.IoctlSetPointerInt(t.fd, unix.TIOCSPGRP, group) == nil
 	return t.handedOver
 }

@@ -7,7 +7,25 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const getTermios = unix.TCGETS
+const (
+	getTermios = unix.TCGETS
+	setTermios = unix.TCSETS
+)
+
+func exclusive(fd int) int {
+	n, _ := unix.IoctlGetInt(fd, unix.TIOCGEXCL)
+	return n
+}
+
+func discipline(fd int) int {
+	n, _ := unix.IoctlGetInt(fd, unix.TIOCGETD)
+	return n
+}
+
+func setDiscipline(fd, n int) { unix.IoctlSetPointerInt(fd, unix.TIOCSETD, n) }
+
+// startOutput undoes a stop of the output, by ^S or by the target.
+func startOutput(fd int) { unix.IoctlSetInt(fd, unix.TCXONC, unix.TCOON) }
 
 // mayRead says whether this process's group has its terminal's foreground. It reads zero bytes, which the kernel refuses
 // in the background. A group of another process namespace needs this, because all such groups have the number 0 here.

@@ -42,6 +42,15 @@ func catchSignals() *signals {
 	return s
 }
 
+// childChanged says that a child changed state. It never waits: a notice that is still pending says the same, and its
+// only reader may be the caller.
+func (s *signals) childChanged() {
+	select {
+	case s.child <- syscall.SIGCHLD:
+	default:
+	}
+}
+
 // holdOrStop handles a signal that comes before the target runs. One that would end a program stops the launch; the
 // others wait for the target.
 func (l *launch) holdOrStop(sig os.Signal) error {

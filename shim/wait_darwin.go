@@ -5,6 +5,7 @@ import (
 	"os/signal"
 	"sync/atomic"
 	"syscall"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -34,27 +35,54 @@ type watch struct {
 
 func watchTarget(pid int, s *signals) watch {
 	w := watch{pid, new(atomic.Bool)}
-	queue, err := unix.Kqueue()
-	if err != nil {
-		w.exited.Store(true) // the wait that follows blocks until the exit: stops are missed, nothing else
-		s.child <- syscall.SIGCHLD
-		return w
-	}
-	unix.CloseOnExec(queue)
 	go func() {
-		defer unix.Close(queue)
-		ask := []unix.Kevent_t{{Ident: uint64(pid), Filter: unix.EVFILT_PROC, Flags: unix.EV_ADD | unix.EV_ONESHOT, Fflags: unix.NOTE_EXIT}}
-		got := make([]unix.Kevent_t, 1)
-		for {
-			n, err := unix.Kevent(queue, ask, got, nil)
-			if n > 0 || (err != nil && err != unix.EINTR) {
-				break
-			}
+		if awaitExit(pid) != nil {
+			pollExit(pid)
 		}
 		w.exited.Store(true)
-		s.child <- syscall.SIGCHLD
+		s.childChanged()
 	}()
 	return w
+}
+
+// awaitExit waits for the exit of a process by a kernel queue. An error does not mean that the process has exited. The
+// shim would stop forwarding signals if it took one for the exit.
+func awaitExit(pid int) error {
+	queue, err := unix.Kqueue()
+	if err != nil {
+		return err
+	}
+	defer unix.Close(queue)
+	unix.CloseOnExec(queue)
+	ask := []unix.Kevent_t{{Ident: uint64(pid), Filter: unix.EVFILT_PROC, Flags: unix.EV_ADD | unix.EV_ONESHOT, Fflags: unix.NOTE_EXIT}}
+	got := make([]unix.Kevent_t, 1)
+	for {
+		n, err := unix.Kevent(queue, ask, got, nil)
+		switch {
+		case err == unix.EINTR:
+			continue
+		case err == unix.ESRCH: // it has ended already
+			return nil
+		case err != nil:
+			return err
+		case n > 0 && got[0].Flags&unix.EV_ERROR != 0 && syscall.Errno(got[0].Data) != unix.ESRCH:
+			return syscall.Errno(got[0].Data)
+		case n > 0:
+			return nil
+		}
+	}
+}
+
+// pollExit asks until the process is there only to be reaped.
+func pollExit(pid int) {
+	const zombie = 5 // SZOMB
+	for every := time.NewTicker(20 * time.Millisecond); ; <-every.C {
+		info, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
+		if err != nil || info.Proc.P_stat == zombie {
+			every.Stop()
+			return
+		}
+	}
 }
 
 func (w watch) state() (exited bool, stopped syscall.Signal) {

@@ -1,7 +1,6 @@
 package testscript
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -11,86 +10,114 @@ import (
 	"testing"
 )
 
+// A command is one word of the language. Its usage says how many arguments it takes. Flags: ! and ? are the prefixes that
+// it takes, w means that it expands its words itself, r that its first argument is a regular expression.
+type command struct {
+	usage, flags string
+	run          func(*script, *call) error
+}
+
 // commands is every command of the language. README.md lists the same, which a test checks.
 var commands map[string]command
 
 func init() { // not in the declaration: the commands run commands
 	commands = map[string]command{
-		"as":       {"UID exec|pty …", "!?", cmdAs, true, false},
-		"cd":       {"dir", "", cmdCd, false, false},
-		"chmod":    {"mode file…", "", cmdChmod, false, false},
-		"chown":    {"uid path…", "", cmdChown, false, false},
-		"close":    {"name", "", cmdClose, false, false},
-		"cmp":      {"got want", "", cmdCmp, false, false},
-		"cp":       {"file… to", "", cmdCp, false, false},
-		"env":      {"NAME=value… | -u NAME…", "", cmdEnv, false, false},
-		"exec":     {"[redirects] program args… [&name&]", "!?", cmdExec, true, false},
-		"exists":   {"[-mode=M] file…", "!", cmdExists, false, false},
-		"exit":     {"N|SIGNAL", "", cmdExit, false, false},
-		"expand":   {"file…", "", cmdExpand, false, false},
-		"fdtable":  {"name|pid", "", cmdFdtable, false, false},
-		"grep":     {"[-count=N] [-as=NAME] re file|name", "!", cmdGrep, false, true},
-		"kill":     {"[-SIGNAL] [-g] name|pid", "", cmdKill, false, false},
-		"leak-ok":  {"reason", "", cmdLeakOK, false, false},
-		"ln":       {"[-s] old new", "", cmdLn, false, false},
-		"mkdir":    {"dir…", "", cmdMkdir, false, false},
-		"mv":       {"old new", "", cmdMv, false, false},
-		"nonblock": {"name", "", cmdNonblock, false, false},
-		"pipe":     {"[-keep] name", "", func(s *script, c *call) error { return s.addHandle("pipe", c) }, false, false},
-		"procs":    {"", "", cmdProcs, false, false},
-		"pty":      {"[redirects] program args… [&name&]", "!?", cmdPty, true, false},
-		"recv":     {"name file", "", cmdRecv, false, false},
-		"resize":   {"name cols rows", "", cmdResize, false, false},
-		"rm":       {"path…", "", cmdRm, false, false},
-		"secret":   {"NAME [file]", "", cmdSecret, false, false},
-		"send":     {"[-open] name file | name text", "!", cmdSend, false, false},
-		"skip":     {"reason", "", cmdSkip, false, false},
-		"socket":   {"[-keep] name", "", func(s *script, c *call) error { return s.addHandle("socket", c) }, false, false},
-		"stderr":   {"[-count=N] [-as=NAME] re", "!", cmdStderr, false, true},
-		"stdin":    {"file|name", "", cmdStdin, false, false},
-		"stdout":   {"[-count=N] [-as=NAME] re", "!", cmdStdout, false, true},
-		"stop":     {"", "", func(*script, *call) error { return errStop }, false, false},
-		"timeout":  {"duration", "", cmdTimeout, false, false},
-		"token":    {"file", "", cmdToken, false, false},
-		"tty":      {"[-keep] name", "", func(s *script, c *call) error { return s.addHandle("tty", c) }, false, false},
-		"wait":     {"[name…]", "", cmdWait, false, false},
-		"waitfor":  {"[-count=N] [-as=NAME] re file|name", "", cmdWaitfor, false, true},
+		"as":       {"UID exec|pty …", "!?w", cmdAs},
+		"cd":       {"dir", "", cmdCd},
+		"chmod":    {"mode file…", "", cmdChmod},
+		"chown":    {"uid path…", "", cmdChown},
+		"close":    {"name", "", cmdClose},
+		"cmp":      {"got want", "", cmdCmp},
+		"cp":       {"file… to", "", cmdCp},
+		"env":      {"NAME=value… | -u NAME…", "", cmdEnv},
+		"exec":     {"[redirects] program args… [&name&]", "!?w", func(s *script, c *call) error { return s.exec(c, launch{uid: -1}) }},
+		"exists":   {"[-mode=M] file…", "!", cmdExists},
+		"exit":     {"N|SIGNAL", "", cmdExit},
+		"expand":   {"file…", "", cmdExpand},
+		"fdtable":  {"name|pid", "", cmdFdtable},
+		"grep":     {"[-count=N] [-as=NAME] re file|name", "!r", cmdGrep},
+		"kill":     {"[-SIGNAL] [-g] name|pid", "", cmdKill},
+		"leak-ok":  {"reason…", "", func(s *script, c *call) error { s.leakOK = true; return nil }},
+		"ln":       {"[-s] old new", "", cmdLn},
+		"mkdir":    {"dir…", "", cmdMkdir},
+		"mv":       {"old new", "", cmdMv},
+		"nonblock": {"name", "", cmdNonblock},
+		"pipe":     {"[-keep] name", "", func(s *script, c *call) error { return s.addHandle("pipe", c) }},
+		"procs":    {"", "", cmdProcs},
+		"pty":      {"[redirects] program args… [&name&]", "!?w", func(s *script, c *call) error { return s.exec(c, launch{uid: -1, terminal: true}) }},
+		"recv":     {"name file", "", cmdRecv},
+		"resize":   {"name cols rows", "", cmdResize},
+		"rm":       {"path…", "", cmdRm},
+		"secret":   {"NAME [file]", "", cmdSecret},
+		"send":     {"[-open] name file | name text…", "!", cmdSend},
+		"skip":     {"reason…", "", func(s *script, c *call) error { return skipped(strings.Join(c.args, " ")) }},
+		"socket":   {"[-keep] name", "", func(s *script, c *call) error { return s.addHandle("socket", c) }},
+		"stderr":   {"[-count=N] [-as=NAME] re", "!r", cmdOutput},
+		"stdin":    {"file|name", "", cmdStdin},
+		"stdout":   {"[-count=N] [-as=NAME] re", "!r", cmdOutput},
+		"stop":     {"", "", func(*script, *call) error { return errStop }},
+		"timeout":  {"duration", "", cmdTimeout},
+		"token":    {"file", "", func(s *script, c *call) error { return s.writeSecret(c.args[0], s.vars["TOKEN"]) }},
+		"tty":      {"[-keep] name", "", func(s *script, c *call) error { return s.addHandle("tty", c) }},
+		"wait":     {"[name…]", "", cmdWait},
+		"waitfor":  {"[-count=N] [-as=NAME] re file|name", "r", cmdWaitfor},
 	}
 }
 
-func cmdSkip(s *script, c *call) error {
-	reason := strings.Join(c.args, " ")
-	if reason == "" {
-		return errors.New("wants a reason")
+// takes says whether the usage allows so many arguments: of one alternative each word, those in brackets perhaps, and of
+// a word with an ellipsis any number.
+func (cmd command) takes(n int) bool {
+	for _, alternative := range strings.Split(cmd.usage, " | ") {
+		least, most := 0, 0
+		for _, w := range strings.Fields(alternative) {
+			most++
+			if w[0] != '[' {
+				least++
+			}
+			if strings.Contains(w, "…") {
+				most = 1 << 20
+			}
+		}
+		if n >= least && n <= most {
+			return true
+		}
 	}
-	return skipped{reason}
+	return false
+}
+
+// flag takes a flag off the arguments' front, if it is there.
+func (c *call) flag(name string) bool {
+	if len(c.args) > 0 && c.args[0] == name {
+		c.args = c.args[1:]
+		return true
+	}
+	return false
 }
 
 // holds answers a [condition].
 func (s *script) holds(name, arg string) (bool, error) {
-	if (name == "exec") != (arg != "") {
-		return false, fmt.Errorf("unknown condition [%s:%s]", name, arg)
+	if (name == "exec") == (arg != "") {
+		switch name {
+		case "linux", "darwin":
+			return runtime.GOOS == name, nil
+		case "root":
+			return os.Getuid() == 0, nil
+		case "short":
+			return testing.Short(), nil
+		case "race":
+			return raceBuilt, nil
+		case "landlock":
+			return haveLandlock(), nil
+		case "client":
+			return realClient().bin != "", nil
+		case "sharedclient":
+			return realClient().shared, nil
+		case "exec":
+			_, err := s.lookPath(arg)
+			return err == nil, nil
+		}
 	}
-	switch name {
-	case "linux", "darwin":
-		return runtime.GOOS == name, nil
-	case "root":
-		return os.Getuid() == 0, nil
-	case "short":
-		return testing.Short(), nil
-	case "race":
-		return raceBuilt, nil
-	case "landlock":
-		return haveLandlock(), nil
-	case "client":
-		return realClient().bin != "", nil
-	case "sharedclient":
-		return realClient().shared, nil
-	case "exec":
-		_, err := s.lookPath(arg)
-		return err == nil, nil
-	}
-	return false, fmt.Errorf("unknown condition [%s]", name)
+	return false, fmt.Errorf("unknown condition [%s]", strings.TrimSuffix(name+":"+arg, ":"))
 }
 
 // maxShown is how much of one output a failure shows, from its end.
@@ -121,16 +148,16 @@ func (s *script) logText(label, text string) {
 	fmt.Fprintf(&s.log, "[%s]\n%s\n", label, strings.TrimSuffix(text, "\n"))
 }
 
-// logLive adds what programs of this phase wrote into named pipes, and what those in the background have said
-// so far: it may be why the phase failed.
+// logLive adds what programs of this phase wrote into named pipes, and what those in the background have said so far: it
+// may be why the phase failed.
 func (s *script) logLive() {
 	for _, name := range slices.Sorted(maps.Keys(s.handles)) {
 		h := s.handles[name]
-		if len(h.fds) == 0 {
+		if len(h.numbers) == 0 {
 			continue
 		}
 		if in, err := h.reader(); err == nil {
-			s.logText(fmt.Sprintf("fd %d", h.fds[0]), in.text())
+			s.logText(fmt.Sprintf("fd %d", h.numbers[0]), in.text())
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.procs)) {

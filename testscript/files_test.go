@@ -12,11 +12,8 @@ import (
 )
 
 func cmdEnv(s *script, c *call) error {
-	if len(c.args) == 0 {
-		return errUsage
-	}
-	if c.args[0] == "-u" {
-		for _, name := range c.args[1:] {
+	if c.flag("-u") {
+		for _, name := range c.args {
 			delete(s.env, name)
 		}
 		return nil
@@ -32,9 +29,6 @@ func cmdEnv(s *script, c *call) error {
 }
 
 func cmdCd(s *script, c *call) error {
-	if len(c.args) != 1 {
-		return errUsage
-	}
 	dir := s.abs(c.args[0])
 	info, err := os.Stat(dir)
 	if err == nil && !info.IsDir() {
@@ -46,27 +40,22 @@ func cmdCd(s *script, c *call) error {
 	return err
 }
 
-func cmdMkdir(s *script, c *call) error {
-	for _, dir := range c.args {
-		if err := os.MkdirAll(s.abs(dir), 0o755); err != nil {
+// each does something with the path of each argument.
+func (s *script) each(args []string, do func(path string) error) error {
+	for _, arg := range args {
+		if err := do(s.abs(arg)); err != nil {
 			return err
 		}
-	}
-	return usageUnless(len(c.args) > 0)
-}
-
-func usageUnless(ok bool) error {
-	if !ok {
-		return errUsage
 	}
 	return nil
 }
 
+func cmdMkdir(s *script, c *call) error {
+	return s.each(c.args, func(path string) error { return os.MkdirAll(path, 0o755) })
+}
+
 // cmdCp copies files, or an output, to a file or into a folder. A copy of a file that may hold a secret may too.
 func cmdCp(s *script, c *call) error {
-	if len(c.args) < 2 {
-		return errUsage
-	}
 	last := s.abs(c.args[len(c.args)-1])
 	info, err := os.Stat(last)
 	isDir := err == nil && info.IsDir()
@@ -93,9 +82,6 @@ func cmdCp(s *script, c *call) error {
 }
 
 func cmdMv(s *script, c *call) error {
-	if len(c.args) != 2 {
-		return errUsage
-	}
 	from, to := s.abs(c.args[0]), s.abs(c.args[1])
 	for path := range s.exempt {
 		if rest, ok := strings.CutPrefix(path, from); ok && (rest == "" || rest[0] == '/') {
@@ -105,34 +91,30 @@ func cmdMv(s *script, c *call) error {
 	return os.Rename(from, to)
 }
 
-// cmdRm removes files and folders, below $WORK only.
+// within refuses a path that is not the script's own.
+func (s *script) within(path string) error {
+	if path != s.work && !strings.HasPrefix(path, s.work+"/") {
+		return fmt.Errorf("%s is not under $WORK", path)
+	}
+	return nil
+}
+
+// cmdRm removes files and folders.
 func cmdRm(s *script, c *call) error {
-	for _, arg := range c.args {
-		path := s.abs(arg)
-		if !strings.HasPrefix(path, s.work+"/") {
-			return fmt.Errorf("%s is not under $WORK", path)
-		}
-		if err := os.RemoveAll(path); err != nil {
+	return s.each(c.args, func(path string) error {
+		if err := s.within(path); err != nil {
 			return err
 		}
-	}
-	return usageUnless(len(c.args) > 0)
+		return os.RemoveAll(path)
+	})
 }
 
 func cmdChmod(s *script, c *call) error {
-	if len(c.args) < 2 {
-		return errUsage
-	}
 	mode, err := fileMode(c.args[0])
 	if err != nil {
 		return err
 	}
-	for _, arg := range c.args[1:] {
-		if err := os.Chmod(s.abs(arg), mode); err != nil {
-			return err
-		}
-	}
-	return nil
+	return s.each(c.args[1:], func(path string) error { return os.Chmod(path, mode) })
 }
 
 // fileMode reads an octal mode as chmod(1) does, set-user-id, set-group-id and sticky bits included.
@@ -152,56 +134,42 @@ func fileMode(text string) (fs.FileMode, error) {
 
 // cmdChown gives paths, and all below them, to a user, so that `as UID` can use them.
 func cmdChown(s *script, c *call) error {
-	if len(c.args) < 2 {
-		return errUsage
-	}
 	uid, err := strconv.Atoi(c.args[0])
 	if err != nil {
 		return errUsage
 	}
-	for _, arg := range c.args[1:] {
-		path := s.abs(arg)
-		if path != s.work && !strings.HasPrefix(path, s.work+"/") {
-			return fmt.Errorf("%s is not under $WORK", path)
-		}
-		err := filepath.WalkDir(path, func(path string, _ fs.DirEntry, err error) error {
-			return errors.Join(err, os.Lchown(path, uid, uid))
-		})
-		if err != nil {
+	return s.each(c.args[1:], func(path string) error {
+		if err := s.within(path); err != nil {
 			return err
 		}
-	}
-	return nil
+		return filepath.WalkDir(path, func(path string, _ fs.DirEntry, err error) error {
+			return errors.Join(err, os.Lchown(path, uid, uid))
+		})
+	})
 }
 
 func cmdLn(s *script, c *call) error {
-	args := c.args
-	if len(args) == 3 && args[0] == "-s" {
-		return os.Symlink(args[1], s.abs(args[2]))
+	if c.flag("-s") {
+		return os.Symlink(c.args[0], s.abs(c.args[1]))
 	}
-	if len(args) != 2 {
-		return errUsage
+	if s.exempt[s.abs(c.args[0])] {
+		s.exempt[s.abs(c.args[1])] = true
 	}
-	if s.exempt[s.abs(args[0])] {
-		s.exempt[s.abs(args[1])] = true
-	}
-	return os.Link(s.abs(args[0]), s.abs(args[1]))
+	return os.Link(s.abs(c.args[0]), s.abs(c.args[1]))
 }
 
-// cmdExists asks for names, links included that lead nowhere, with -mode=M for these permissions. A name may
-// be a pattern, which must match at least once, or under ! not at all.
+// cmdExists asks for names, links included that lead nowhere, with -mode=M for these permissions. A name may be a pattern,
+// which must match at least once, or under ! not at all.
 func cmdExists(s *script, c *call) error {
-	args, want := c.args, ""
-	if len(args) > 0 {
-		if mode, ok := strings.CutPrefix(args[0], "-mode="); ok {
-			args, want = args[1:], mode
-		}
+	want, hasMode := strings.CutPrefix(c.args[0], "-mode=")
+	if hasMode {
+		c.args = c.args[1:]
 	}
-	if len(args) == 0 || want != "" && c.neg == '!' {
+	if len(c.args) == 0 || hasMode && c.neg == '!' {
 		return errUsage
 	}
-	for _, arg := range args {
-		paths, err := filepath.Glob(s.abs(arg))
+	return s.each(c.args, func(pattern string) error {
+		paths, err := filepath.Glob(pattern)
 		if err != nil {
 			return err
 		}
@@ -209,17 +177,27 @@ func cmdExists(s *script, c *call) error {
 			return fmt.Errorf("%s exists", paths[0])
 		}
 		if c.neg == 0 && len(paths) == 0 {
-			return fmt.Errorf("%s does not exist", arg)
+			return fmt.Errorf("%s does not exist", pattern)
 		}
-		for _, path := range paths {
-			info, err := os.Lstat(path)
-			if err != nil {
-				return err
-			}
-			mode, err := fileMode(want)
-			if special := fs.ModePerm | fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky; want != "" && (err != nil || info.Mode()&special != mode) {
-				return fmt.Errorf("%s has mode %v, want %s", arg, info.Mode(), want)
-			}
+		if hasMode {
+			return haveMode(paths, want)
+		}
+		return nil
+	})
+}
+
+func haveMode(paths []string, want string) error {
+	mode, err := fileMode(want)
+	if err != nil {
+		return err
+	}
+	for _, path := range paths {
+		info, err := os.Lstat(path)
+		if err != nil {
+			return err
+		}
+		if info.Mode()&(fs.ModePerm|fs.ModeSetuid|fs.ModeSetgid|fs.ModeSticky) != mode {
+			return fmt.Errorf("%s has mode %v, want %s", path, info.Mode(), want)
 		}
 	}
 	return nil
@@ -227,8 +205,8 @@ func cmdExists(s *script, c *call) error {
 
 // cmdExpand replaces variables in files of the script's own. One that a secret went into may hold it.
 func cmdExpand(s *script, c *call) error {
-	for _, arg := range c.args {
-		data, err := os.ReadFile(s.abs(arg))
+	return s.each(c.args, func(path string) error {
+		data, err := os.ReadFile(path)
 		if err != nil {
 			return err
 		}
@@ -237,20 +215,14 @@ func cmdExpand(s *script, c *call) error {
 			return err
 		}
 		if slices.ContainsFunc(s.secrets, func(sec secret) bool { return strings.Contains(text, sec.value) }) {
-			s.exempt[s.abs(arg)] = true
+			s.exempt[path] = true
 		}
-		if err := os.WriteFile(s.abs(arg), []byte(text), 0o644); err != nil {
-			return err
-		}
-	}
-	return usageUnless(len(c.args) > 0)
+		return os.WriteFile(path, []byte(text), 0o644)
+	})
 }
 
 func cmdStdin(s *script, c *call) error {
-	if len(c.args) != 1 {
-		return errUsage
-	}
 	data, err := s.read(c.args[0])
-	s.stdin, s.fed = data, err == nil
+	s.stdin = append([]byte{}, data...)
 	return err
 }

@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -17,8 +16,6 @@ import (
 
 // tokenMarker begins every script's token: the shape of a real one, but never one.
 const tokenMarker = "sk-ant-oat01-MARKER-"
-
-func newToken() string { return tokenMarker + randomHex(16) }
 
 func randomHex(n int) string {
 	b := make([]byte, n)
@@ -52,12 +49,9 @@ func (s *script) addSecret(name, value string) {
 	s.secrets = append(s.secrets, sec)
 }
 
-// cmdSecret makes another secret: fresh, as an identity secret looks, or what a file holds. A file that is not
-// there is written.
+// cmdSecret makes another secret: fresh, as an identity secret looks, or what a file holds. A file that is not there is
+// written.
 func cmdSecret(s *script, c *call) error {
-	if len(c.args) == 0 || len(c.args) > 2 {
-		return errUsage
-	}
 	value := randomHex(32)
 	if len(c.args) == 2 {
 		data, err := os.ReadFile(s.abs(c.args[1]))
@@ -78,16 +72,7 @@ func cmdSecret(s *script, c *call) error {
 	return nil
 }
 
-// cmdToken writes the token to a file, as its owner would keep it.
-func cmdToken(s *script, c *call) error {
-	if len(c.args) != 1 {
-		return errUsage
-	}
-	return s.writeSecret(c.args[0], s.vars["TOKEN"])
-}
-
-// writeSecret writes a secret as its owner would keep it, without a newline: what goes through a pipe is the
-// secret alone.
+// writeSecret writes a secret as its owner would keep it, without a newline: what goes through a pipe is the secret alone.
 func (s *script) writeSecret(name, value string) error {
 	path := s.abs(name)
 	s.exempt[path] = true
@@ -96,14 +81,6 @@ func (s *script) writeSecret(name, value string) error {
 	}
 	os.Remove(path) // a file that is there keeps its mode
 	return os.WriteFile(path, []byte(value), 0o600)
-}
-
-func cmdLeakOK(s *script, c *call) error {
-	s.leakOK = strings.Join(c.args, " ")
-	if s.leakOK == "" {
-		return errors.New("wants a reason")
-	}
-	return nil
 }
 
 func (s *script) checkText(where string, text []byte) {
@@ -119,16 +96,6 @@ func (s *script) checkText(where string, text []byte) {
 	}
 }
 
-func (s *script) checkArguments(argv, env []string) {
-	s.checkText("the arguments of "+argv[0], []byte(strings.Join(argv, "\x00")))
-	s.checkText("the environment of "+argv[0], []byte(strings.Join(env, "\x00")))
-}
-
-func (s *script) checkProcess(p process) {
-	s.checkText("the arguments of a live process", []byte(p.args))
-	s.checkText("the environment of a live process", p.environ)
-}
-
 // findLeaks looks for each secret wherever one could have come out: what programs printed, what pipes carried
 // back, every file under $WORK, file names included.
 func (s *script) findLeaks() error {
@@ -138,9 +105,9 @@ func (s *script) findLeaks() error {
 			s.checkText("standard error", []byte(p.err.text()))
 		}
 	}
-	for _, h := range s.handles {
+	for name, h := range s.handles {
 		if h.in != nil {
-			s.checkText("what "+h.name+" received", []byte(h.in.text()))
+			s.checkText("what "+name+" received", []byte(h.in.text()))
 		}
 	}
 	filepath.WalkDir(s.work, func(path string, d fs.DirEntry, err error) error {
@@ -158,11 +125,8 @@ func (s *script) findLeaks() error {
 		}
 		return nil
 	})
-	if s.leakOK != "" {
+	if s.leakOK || len(s.leaks) == 0 {
 		return nil
 	}
-	if len(s.leaks) > 0 {
-		return fmt.Errorf("token check: %s", strings.Join(s.leaks, ", "))
-	}
-	return nil
+	return fmt.Errorf("token check: %s", strings.Join(s.leaks, ", "))
 }

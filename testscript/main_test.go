@@ -3,7 +3,6 @@ package testscript
 import (
 	"flag"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -13,7 +12,6 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
 )
 
 var (
@@ -22,9 +20,7 @@ var (
 	binDir    string // host and shim
 	fakesDir  string
 	raceBuilt bool
-	// buildNotes say why host or shim is missing, which fails the scripts that need it and no other.
-	buildNotes = map[string]string{}
-	folders    atomic.Int64
+	folders   atomic.Int64
 )
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
@@ -48,8 +44,8 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-// calmInheritance makes every run the same whatever started it: descriptors that a terminal or an editor left
-// open go no further, the file mode mask is the usual one, HUP and INT are not ignored in what we start.
+// calmInheritance makes each run the same, whatever started it. Programs do not inherit the descriptors that a terminal or
+// an editor left open, the file mode mask is the usual one, and HUP and INT are not ignored.
 func calmInheritance() {
 	entries, _ := os.ReadDir("/dev/fd")
 	for _, e := range entries {
@@ -77,77 +73,33 @@ func makeRoot() (string, error) {
 	return dir, err
 }
 
-// build makes the fakes, and puts host and shim into a folder of this run's: those of HOSTSHIM_BIN (with the
-// race detector in them), else those of `make build` while no source is newer, else its own. A copy, because
-// another user may not reach a clone, and because a build may go on meanwhile.
+// build makes the fakes, and host and shim as `make build` makes them. HOSTSHIM_BIN names a folder with others, which have
+// the race detector in them. Either way they are copies: another user may not reach a clone, and a build may go on meanwhile.
 func build() error {
-	if out, err := goBuild(fakesDir, "./testscript/fakes/..."); err != nil {
-		return fmt.Errorf("build the fakes: %v\n%s", err, out)
+	if err := goBuild(fakesDir, "./testscript/fakes/..."); err != nil {
+		return err
 	}
 	if err := os.WriteFile(filepath.Join(fakesDir, "probe"), []byte(probe), 0o755); err != nil {
 		return err
 	}
-	from := os.Getenv("HOSTSHIM_BIN")
-	raceBuilt = from != ""
-	if !raceBuilt {
-		from = filepath.Join("..", "bin")
-		if !fresh(from) {
-			from = ""
-		}
+	if from := os.Getenv("HOSTSHIM_BIN"); from != "" {
+		raceBuilt = true
+		return os.CopyFS(binDir, os.DirFS(from))
 	}
-	if err := os.MkdirAll(binDir, 0o755); err != nil {
-		return err
-	}
-	for _, name := range []string{"host", "shim"} {
-		if from == "" {
-			if out, err := goBuild(binDir, "./cmd/"+name); err != nil {
-				buildNotes[name] = fmt.Sprintf(" (go build ./cmd/%s: %v: %s)", name, err, strings.TrimSpace(string(out)))
-			}
-			continue
-		}
-		data, err := os.ReadFile(filepath.Join(from, name))
-		if err != nil {
-			buildNotes[name] = fmt.Sprintf(" (%v)", err)
-			continue
-		}
-		if err := os.WriteFile(filepath.Join(binDir, name), data, 0o755); err != nil {
-			return err
-		}
-	}
-	return nil
+	return goBuild(binDir, "./cmd/...")
 }
 
-// goBuild builds as the Makefile does.
-func goBuild(to string, packages string) ([]byte, error) {
-	cmd := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", to+"/", packages)
+// goBuild makes programs and copies them to a folder. They are kept below bin/ too: the linker is then left out for
+// those that are up to date.
+func goBuild(to string, packages string) error {
+	kept := filepath.Join("..", "bin", "test", filepath.Base(to))
+	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o", "bin/test/"+filepath.Base(to)+"/", packages)
 	cmd.Dir = ".."
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	return cmd.CombinedOutput()
-}
-
-// fresh says whether both programs are there and newer than all that they are built from.
-func fresh(dir string) bool {
-	built := time.Now()
-	for _, name := range []string{"host", "shim"} {
-		info, err := os.Stat(filepath.Join(dir, name))
-		if err != nil {
-			return false
-		}
-		if info.ModTime().Before(built) {
-			built = info.ModTime()
-		}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("go build %s: %v\n%s", packages, err, out)
 	}
-	newer := false
-	for _, source := range []string{"../go.mod", "../cmd", "../host", "../shim"} {
-		filepath.WalkDir(source, func(path string, d fs.DirEntry, err error) error {
-			if err == nil && !strings.HasSuffix(path, "_test.go") {
-				info, err := d.Info()
-				newer = newer || err == nil && info.ModTime().After(built)
-			}
-			return nil
-		})
-	}
-	return !newer
+	return os.CopyFS(to, os.DirFS(kept))
 }
 
 // probe says of itself what a Go program cannot, because its runtime changes it before main: descriptors as

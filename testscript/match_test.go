@@ -18,43 +18,41 @@ type match struct {
 	rest  []string
 }
 
-func parseMatch(args []string) (*match, error) {
-	m := &match{count: -1}
+func parseMatch(args []string) (m *match, err error) {
+	m = &match{count: -1}
 	// Nothing else that begins with a dash is a flag: a random pairing may.
-	for len(args) > 0 && (strings.HasPrefix(args[0], "-count=") || strings.HasPrefix(args[0], "-as=")) {
+	for ; len(args) > 0; args = args[1:] {
 		name, value, _ := strings.Cut(args[0], "=")
-		var err error
 		if name == "-count" {
 			m.count, err = strconv.Atoi(value)
-		} else if m.as = value; value == "" {
-			err = errUsage
+		} else if name == "-as" {
+			m.as = value
+		} else {
+			break
 		}
-		if err != nil {
+		if err != nil || value == "" {
 			return nil, errUsage
 		}
-		args = args[1:]
 	}
 	if len(args) == 0 {
 		return nil, errUsage
 	}
-	re, err := regexp.Compile("(?m)" + args[0])
-	if err != nil {
-		return nil, err
-	}
-	m.re, m.rest = re, args[1:]
-	return m, nil
+	m.re, err = regexp.Compile("(?m)" + args[0])
+	m.rest = args[1:]
+	return m, err
 }
+
+func (m *match) String() string { return strings.TrimPrefix(m.re.String(), "(?m)") }
 
 // search applies a match to a text, and keeps the book on negative and positive checks.
 func (s *script) search(m *match, neg byte, text, where string) error {
 	found := m.re.FindAllStringSubmatch(text, -1)
-	pattern := strings.TrimPrefix(m.re.String(), "(?m)")
 	if neg == '!' {
 		if m.count >= 0 || m.as != "" {
 			return errors.New("! takes neither -count nor -as")
 		}
 		if len(found) > 0 {
-			return fmt.Errorf("unexpected match for %#q in %s: %q", pattern, where, found[0][0])
+			return fmt.Errorf("unexpected match for %#q in %s: %q", m.String(), where, found[0][0])
 		}
 		if s.negative == 0 {
 			s.negative = s.line
@@ -62,10 +60,10 @@ func (s *script) search(m *match, neg byte, text, where string) error {
 		return nil
 	}
 	if m.count >= 0 && len(found) != m.count {
-		return fmt.Errorf("%d matches for %#q in %s, want %d", len(found), pattern, where, m.count)
+		return fmt.Errorf("%d matches for %#q in %s, want %d", len(found), m.String(), where, m.count)
 	}
 	if m.count < 0 && len(found) == 0 {
-		return fmt.Errorf("no match for %#q in %s", pattern, where)
+		return fmt.Errorf("no match for %#q in %s", m.String(), where)
 	}
 	s.positive = s.positive || len(found) > 0
 	return s.remember(m, found)
@@ -82,22 +80,20 @@ func (s *script) remember(m *match, found [][]string) error {
 	return nil
 }
 
-func cmdStdout(s *script, c *call) error { return s.output(c, "stdout") }
-func cmdStderr(s *script, c *call) error { return s.output(c, "stderr") }
-
-func (s *script) output(c *call, which string) error {
+// cmdOutput is stdout and stderr: a search in the last program's output.
+func cmdOutput(s *script, c *call) error {
 	m, err := parseMatch(c.args)
-	if err == nil && len(m.rest) > 0 {
-		err = errUsage
-	}
 	if err != nil {
 		return err
 	}
-	text, err := s.read(which)
+	if len(m.rest) > 0 {
+		return errUsage
+	}
+	text, err := s.read(c.name)
 	if err != nil {
 		return err
 	}
-	return s.search(m, c.neg, string(text), which)
+	return s.search(m, c.neg, string(text), c.name)
 }
 
 // cmdGrep searches what is there. What must match in a stream that goes on may still be on its way.
@@ -125,15 +121,14 @@ func cmdGrep(s *script, c *call) error {
 	return s.search(m, c.neg, string(text), m.rest[0])
 }
 
-// read gives a source its text: stdout, stderr, a background program (name, or name.err), a pipe, socket or
-// terminal, else a file.
+// read gives a source its text: stdout, stderr, a background program (name, or name.err), a pipe, socket or terminal, else
+// a file.
 func (s *script) read(name string) ([]byte, error) {
-	if name == "stdout" || name == "stderr" {
-		text := s.stdout
-		if name == "stderr" {
-			text = s.stderr
-		}
-		return []byte(text), nil
+	switch name {
+	case "stdout":
+		return []byte(s.stdout), nil
+	case "stderr":
+		return []byte(s.stderr), nil
 	}
 	st, terminal, err := s.stream(name)
 	if err != nil {
@@ -149,6 +144,7 @@ func (s *script) read(name string) ([]byte, error) {
 	return []byte(text), nil
 }
 
+// stream finds what is still arriving under a name; nil: nothing is.
 func (s *script) stream(name string) (st *stream, terminal bool, err error) {
 	base, isErr := strings.CutSuffix(name, ".err")
 	if p := s.procs[base]; p != nil && (!isErr || p.err != nil) {
@@ -158,7 +154,9 @@ func (s *script) stream(name string) (st *stream, terminal bool, err error) {
 		return p.out, p.terminal != nil, nil
 	}
 	if h := s.handles[name]; h != nil {
-		st, err := h.reader()
+		if st, err = h.reader(); err != nil {
+			err = fmt.Errorf("%q: %w", name, err)
+		}
 		return st, h.kind == "tty", err
 	}
 	return nil, false, nil
@@ -196,7 +194,7 @@ func cmdWaitfor(s *script, c *call) error {
 		at := m.re.FindAllStringSubmatchIndex(text, -1)
 		if len(at) < want {
 			if over {
-				return false, fmt.Errorf("no match for %#q in %s, which has ended", strings.TrimPrefix(m.re.String(), "(?m)"), name)
+				return false, fmt.Errorf("no match for %#q in %s, which has ended", m.String(), name)
 			}
 			return false, nil
 		}
@@ -207,7 +205,7 @@ func cmdWaitfor(s *script, c *call) error {
 		return true, s.remember(m, m.re.FindAllStringSubmatch(text, 1))
 	})
 	if errors.Is(err, errTimeout) {
-		return fmt.Errorf("%w after %v: no match for %#q in %s", errTimeout, s.timeout, strings.TrimPrefix(m.re.String(), "(?m)"), name)
+		return fmt.Errorf("%w after %v: no match for %#q in %s", errTimeout, s.timeout, m.String(), name)
 	}
 	return err
 }
@@ -215,9 +213,6 @@ func cmdWaitfor(s *script, c *call) error {
 // cmdCmp compares two texts, $WORK's path aside. With -update the second one, a file of the archive, is
 // rewritten where they differ.
 func cmdCmp(s *script, c *call) error {
-	if len(c.args) != 2 {
-		return errUsage
-	}
 	var texts [2]string
 	for i, name := range c.args {
 		data, err := s.read(name)
@@ -248,23 +243,19 @@ func diff(got, want string) string {
 		g, w = g[:len(g)-1], w[:len(w)-1]
 	}
 	var b strings.Builder
-	for _, side := range []struct {
-		mark  string
-		lines []string
-	}{{"want", w}, {"got ", g}} {
-		for _, line := range side.lines {
+	show := func(mark string, lines []string) {
+		for _, line := range lines {
 			if line != "" {
-				fmt.Fprintf(&b, "  %s %q\n", side.mark, strings.TrimSuffix(line, "\n"))
+				fmt.Fprintf(&b, "  %s %q\n", mark, strings.TrimSuffix(line, "\n"))
 			}
 		}
 	}
+	show("want", w)
+	show("got ", g)
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
 func cmdTimeout(s *script, c *call) error {
-	if len(c.args) != 1 {
-		return errUsage
-	}
 	d, err := time.ParseDuration(c.args[0])
 	if err != nil || d <= 0 {
 		return errUsage

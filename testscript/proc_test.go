@@ -14,7 +14,6 @@ import (
 
 // A proc is a program that the script started.
 type proc struct {
-	name     string // in the background
 	neg      byte
 	pid      int
 	out, err *stream // err is nil on a terminal, where both are one
@@ -29,18 +28,11 @@ type launch struct {
 	terminal bool
 }
 
-func cmdExec(s *script, c *call) error { return s.exec(c, launch{uid: -1}) }
-func cmdPty(s *script, c *call) error  { return s.exec(c, launch{uid: -1, terminal: true}) }
-
 func cmdAs(s *script, c *call) error {
 	if len(c.words) < 2 {
 		return errUsage
 	}
-	text, err := s.expand(c.words[0], false)
-	if err != nil {
-		return err
-	}
-	uid, err := strconv.Atoi(text)
+	uid, err := strconv.Atoi(c.words[0].bare())
 	name := c.words[1].bare()
 	if err != nil || name != "exec" && name != "pty" {
 		return errUsage
@@ -52,46 +44,59 @@ func cmdAs(s *script, c *call) error {
 var background = regexp.MustCompile(`^&(\w+)&$`)
 
 func (s *script) exec(c *call, how launch) error {
-	p := &proc{neg: c.neg, done: make(chan struct{})}
+	p, name := &proc{neg: c.neg, done: make(chan struct{})}, ""
 	if n := len(c.words); n > 0 {
 		if m := background.FindStringSubmatch(c.words[n-1].bare()); m != nil {
-			p.name, c.words = m[1], c.words[:n-1]
+			name, c.words = m[1], c.words[:n-1]
 		}
 	}
-	if p.name != "" && (s.procs[p.name] != nil || s.handles[p.name] != nil) {
-		return fmt.Errorf("%q is taken", p.name)
+	if s.procs[name] != nil || s.handles[name] != nil {
+		return fmt.Errorf("%q is taken", name)
 	}
 	if err := s.startWords(p, c.words, how); err != nil {
 		return err
 	}
 	s.started = append(s.started, p)
 	go p.reap()
-	if p.name != "" {
-		s.procs[p.name] = p
-		return nil
+	if name == "" {
+		return s.finish(p)
 	}
-	return s.finish(p)
+	s.procs[name] = p
+	return nil
 }
 
-// startWords starts what redirects and words say. Its descriptors are closed here right after: what the
-// program closes or leaves is closed.
+func (p *proc) reap() {
+	for {
+		if _, err := syscall.Wait4(p.pid, &p.status.WaitStatus, 0, nil); err != syscall.EINTR {
+			break
+		}
+	}
+	p.status.known = true
+	close(p.done)
+}
+
+func (p *proc) ended() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// startWords starts what redirects and words say.
 func (s *script) startWords(p *proc, words []word, how launch) (err error) {
 	t := newTable()
 	defer func() { t.done(err == nil) }()
 	if err := s.standard(p, t, how); err != nil {
 		return err
 	}
-	words, err = s.redirects(t, words)
-	if err != nil {
+	if words, err = s.redirects(t, words); err != nil {
 		return err
 	}
-	var argv []string
-	for _, w := range words {
-		arg, err := s.expand(w, false)
-		if err != nil {
-			return err
-		}
-		argv = append(argv, arg)
+	argv, err := s.expandAll(words)
+	if err != nil {
+		return err
 	}
 	if len(argv) == 0 {
 		return errUsage
@@ -111,13 +116,14 @@ func (s *script) start(p *proc, t *table, argv []string, how launch) error {
 		attr.Sys.Credential = &syscall.Credential{Uid: uint32(how.uid), Gid: uint32(how.uid)}
 	}
 	if how.terminal {
-		n := slices.Index(t.fds, t.terminal)
+		n := slices.Index(t.fds, uintptr(p.terminal.program['<'].fd))
 		if n < 0 {
 			return errors.New("0, 1 and 2 are all redirected: no descriptor is the terminal")
 		}
 		attr.Sys.Setpgid, attr.Sys.Setsid, attr.Sys.Setctty, attr.Sys.Ctty = false, true, true, n
 	}
-	s.checkArguments(argv, attr.Env)
+	s.checkText("the arguments of "+argv[0], []byte(strings.Join(argv, "\x00")))
+	s.checkText("the environment of "+argv[0], []byte(strings.Join(attr.Env, "\x00")))
 	starts.Lock()
 	defer starts.Unlock()
 	if p.pid, _, err = syscall.StartProcess(path, argv, attr); err != nil {
@@ -126,90 +132,45 @@ func (s *script) start(p *proc, t *table, argv []string, how launch) error {
 	return nil
 }
 
-func (p *proc) reap() {
-	for {
-		if _, err := syscall.Wait4(p.pid, &p.status.wait, 0, nil); err != syscall.EINTR {
-			break
-		}
-	}
-	p.status.known = true
-	close(p.done)
-}
-
-// standard gives 0, 1 and 2 what they are without a redirect: a terminal, or else /dev/null or what `stdin`
-// said, and two pipes into the script.
-func (s *script) standard(p *proc, t *table, how launch) error {
+// standard gives 0, 1 and 2 what they are without a redirect: a terminal, or else /dev/null or what `stdin` said, and two
+// pipes into the script.
+func (s *script) standard(p *proc, t *table, how launch) (err error) {
 	if how.terminal {
 		return s.onTerminal(p, t, how)
 	}
-	data, fed := s.stdin, s.fed
-	s.stdin, s.fed = nil, false
-	if fed {
-		if err := feed(t, data); err != nil {
-			return err
-		}
+	if s.stdin == nil {
+		err = t.open(0, os.DevNull, syscall.O_RDONLY)
 	} else {
-		fd, err := t.open(os.DevNull, syscall.O_RDONLY)
-		if err != nil {
-			return err
-		}
-		t.fds[0] = fd
+		err = t.feed(s.stdin)
+		s.stdin = nil
 	}
-	for n, st := range map[int]**stream{1: &p.out, 2: &p.err} {
-		r, w, err := makeEnds("pipe")
-		if err != nil {
-			return err
-		}
-		f, err := ownEnd(r)
-		if err != nil {
-			return err
-		}
-		*st = newStream(f, r)
-		t.opened = append(t.opened, w)
-		t.fds[n] = uintptr(w)
+	if err == nil {
+		p.out, err = t.collect(1)
 	}
-	return nil
+	if err == nil {
+		p.err, err = t.collect(2)
+	}
+	return err
 }
 
-func feed(t *table, data []byte) error {
-	r, w, err := makeEnds("pipe")
-	if err != nil {
-		return err
-	}
-	f, err := ownEnd(w)
-	if err != nil {
-		return err
-	}
-	t.opened = append(t.opened, r)
-	t.fds[0] = uintptr(r)
-	go func() { // ends when all is read, or when nobody is left to read it
-		f.Write(data)
-		betweenStarts(func() { f.Close() })
-	}()
-	return nil
-}
-
-// onTerminal makes a terminal of the program's own: it becomes leader of a new session there, in the
-// foreground, as after a login.
-func (s *script) onTerminal(p *proc, t *table, how launch) error {
-	if s.fed {
+// onTerminal makes a terminal of the program's own: it becomes leader of a new session there, in the foreground, as after a
+// login.
+func (s *script) onTerminal(p *proc, t *table, how launch) (err error) {
+	if s.stdin != nil {
 		return errors.New("stdin was fed, but 0 is a terminal: type with send")
 	}
-	master, slave, err := openTerminal(24, 80)
-	if err != nil {
+	if p.terminal, err = newHandle("tty"); err != nil {
 		return err
 	}
+	slave := p.terminal.program['<']
 	t.opened = append(t.opened, slave)
-	t.terminal = uintptr(slave)
-	p.terminal = &handle{kind: "tty", from: master, to: master, own: map[int]*os.File{}, open: map[int]bool{master: true}}
-	if p.out, err = p.terminal.reader(); err != nil {
-		return err
+	for n := range 3 {
+		t.put(n, slave.fd)
 	}
-	t.fds[0], t.fds[1], t.fds[2] = t.terminal, t.terminal, t.terminal
-	if how.uid >= 0 {
-		return syscall.Fchown(slave, how.uid, -1)
+	if p.out, err = p.terminal.reader(); err == nil && how.uid >= 0 {
+		err = syscall.Fchown(slave.fd, how.uid, -1)
 	}
-	return nil
+	return err
 }
 
 func (s *script) lookPath(name string) (string, error) {
@@ -222,7 +183,7 @@ func (s *script) lookPath(name string) (string, error) {
 			return path, nil
 		}
 	}
-	return "", fmt.Errorf("program %q is not in PATH%s", name, buildNotes[name])
+	return "", fmt.Errorf("program %q is not in PATH", name)
 }
 
 func (s *script) environ() []string {

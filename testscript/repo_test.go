@@ -183,7 +183,7 @@ func help(t *testing.T, name string, words ...string) string {
 	t.Helper()
 	out, err := exec.Command(filepath.Join(binDir, name), append(words, "--help")...).Output()
 	if err != nil {
-		t.Fatalf("%s %v --help: %v%s", name, words, err, buildNotes[name])
+		t.Fatalf("%s %v --help: %v", name, words, err)
 	}
 	text := string(out)
 	for _, c := range helpCommand.FindAllStringSubmatch(string(out), -1) {

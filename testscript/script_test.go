@@ -26,15 +26,14 @@ type script struct {
 
 	stdout, stderr string // of the last program
 	status         status // of the last program
-	stdin          []byte // for the next program, when fed
-	fed            bool
+	stdin          []byte // for the next program; nil: /dev/null
 
 	procs   map[string]*proc // in the background, by name
 	started []*proc
 	handles map[string]*handle
 
 	leaks   []string        // where a secret was seen
-	leakOK  string          // the reason why this script may show one
+	leakOK  bool            // this script may show one
 	secrets []secret        // what must not be seen
 	exempt  map[string]bool // files that hold one by the script's own will
 
@@ -46,17 +45,10 @@ type script struct {
 
 // A call is one command with its words.
 type call struct {
+	name  string
 	neg   byte // 0, '!' or '?'
 	words []word
 	args  []string
-}
-
-type command struct {
-	usage string
-	neg   string // the prefixes it takes
-	run   func(*script, *call) error
-	words bool // it expands its words itself
-	regex bool // its first argument that is no flag is a regular expression
 }
 
 var (
@@ -64,9 +56,10 @@ var (
 	errUsage = errors.New("usage")
 )
 
-type skipped struct{ reason string }
+// skipped is the reason why a script ends early.
+type skipped string
 
-func (e skipped) Error() string { return "skipped: " + e.reason }
+func (reason skipped) Error() string { return "skipped: " + string(reason) }
 
 // verdict is what became of a script: a reason to skip it, a failure's text, or neither.
 type verdict struct{ skip, failure string }
@@ -88,16 +81,16 @@ func runScript(path, shown, work string, update bool) verdict {
 		s.logLive()
 	}
 	s.endProcesses()
-	if leak := s.findLeaks(); err == nil || leak != nil && errors.As(err, &skipped{}) {
-		err = leak
+	skip, isSkip := err.(skipped)
+	if leak := s.findLeaks(); err == nil || leak != nil && isSkip {
+		err, isSkip = leak, false
 	}
 	s.closeHandles()
 	if s.changed && err == nil {
 		err = os.WriteFile(path, s.archive.format(), 0o644)
 	}
-	var skip skipped
-	if errors.As(err, &skip) {
-		return verdict{skip: skip.reason}
+	if isSkip {
+		return verdict{skip: string(skip)}
 	}
 	if err != nil {
 		where := fmt.Sprintf("%s:%d: %v", s.shown, s.line, err)
@@ -120,8 +113,8 @@ func (s *script) setUp() error {
 	}
 	s.vars, s.exempt = map[string]string{}, map[string]bool{}
 	s.procs, s.handles = map[string]*proc{}, map[string]*handle{}
-	s.timeout = 30 * time.Second
-	s.addSecret("TOKEN", newToken())
+	s.timeout = 5 * time.Minute // far more than any needs: it ends what hangs, and says nothing of speed
+	s.addSecret("TOKEN", tokenMarker+randomHex(16))
 	s.addClient()
 	for _, dir := range []string{s.dir, home, s.env["TMPDIR"]} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -184,7 +177,7 @@ func (s *script) beginPhase(line string) {
 	s.log.WriteString(line + "\n")
 	s.negative, s.positive = 0, false
 	for _, h := range s.handles {
-		h.fds = nil
+		h.numbers = nil
 	}
 }
 
@@ -226,40 +219,53 @@ func (s *script) runLine(line string) error {
 	if len(words) == 0 {
 		return errors.New("no command")
 	}
-	return s.runCommand(words[0].bare(), words[1:], c)
+	c.name, c.words = words[0].bare(), words[1:]
+	err = s.runCommand(c)
+	if err == errUsage {
+		return fmt.Errorf("usage: %s", strings.TrimSpace(c.name+" "+commands[c.name].usage))
+	}
+	if _, isSkip := err.(skipped); err != nil && err != errStop && !isSkip {
+		return fmt.Errorf("%s: %w", c.name, err)
+	}
+	return err
 }
 
-func (s *script) runCommand(name string, words []word, c *call) error {
-	cmd, ok := commands[name]
+func (s *script) runCommand(c *call) error {
+	cmd, ok := commands[c.name]
 	if !ok {
-		return fmt.Errorf("unknown command %q", name)
+		return errors.New("unknown command")
 	}
-	if c.neg != 0 && !strings.ContainsRune(cmd.neg, rune(c.neg)) {
-		return fmt.Errorf("%s: does not take %c", name, c.neg)
+	if c.neg != 0 && !strings.ContainsRune(cmd.flags, rune(c.neg)) {
+		return fmt.Errorf("does not take %c", c.neg)
 	}
-	c.words, c.args = words, nil
-	pattern := cmd.regex
-	for _, w := range words {
-		if cmd.words {
-			break
-		}
+	if strings.Contains(cmd.flags, "w") {
+		return cmd.run(s, c)
+	}
+	pattern := strings.Contains(cmd.flags, "r")
+	for _, w := range c.words {
 		isFlag := strings.HasPrefix(w.bare(), "-")
 		arg, err := s.expand(w, pattern && !isFlag)
 		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+			return err
 		}
 		pattern = pattern && isFlag
 		c.args = append(c.args, arg)
 	}
-	err := cmd.run(s, c)
-	if err == errUsage {
-		return fmt.Errorf("usage: %s", strings.TrimSpace(name+" "+cmd.usage))
+	if !cmd.takes(len(c.args)) {
+		return errUsage
 	}
-	var skip skipped
-	if err != nil && !errors.Is(err, errStop) && !errors.As(err, &skip) {
-		return fmt.Errorf("%s: %w", name, err)
+	return cmd.run(s, c)
+}
+
+func (s *script) expandAll(words []word) (texts []string, err error) {
+	for _, w := range words {
+		text, err := s.expand(w, false)
+		if err != nil {
+			return nil, err
+		}
+		texts = append(texts, text)
 	}
-	return err
+	return texts, nil
 }
 
 // abs makes a path of the script's absolute, seen from its current folder.

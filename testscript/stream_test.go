@@ -11,48 +11,38 @@ import (
 // maxStream is how much of one stream is kept; more is read, so that nobody blocks, and dropped.
 const maxStream = 8 << 20
 
-// A stream collects what arrives at one of the script's own descriptors.
+// A stream collects what arrives at one of the script's own descriptors, which does not block.
 type stream struct {
-	mu     sync.Mutex
-	file   *os.File
-	fd     int
-	buf    []byte
-	seen   int // waitfor on a terminal goes on from here
-	eof    bool
-	closed bool
+	mu   sync.Mutex
+	file *os.File
+	conn syscall.RawConn
+	buf  []byte
+	seen int // waitfor on a terminal goes on from here
+	eof  bool
+	over bool // the script wants no more
 }
 
-// newStream reads fd, which becomes non-blocking: that changes this end alone, the child's end is another
-// open file.
-func newStream(file *os.File, fd int) *stream {
-	st := &stream{file: file, fd: fd}
-	conn, err := file.SyscallConn()
-	if err != nil {
+func newStream(file *os.File) *stream {
+	st := &stream{file: file}
+	var err error
+	if st.conn, err = file.SyscallConn(); err != nil {
 		st.eof = true
 		return st
 	}
-	go conn.Read(func(uintptr) bool {
+	go st.conn.Read(func(fd uintptr) bool {
 		st.mu.Lock()
 		defer st.mu.Unlock()
-		st.fill()
-		return st.eof || st.closed
+		st.fill(int(fd))
+		return st.eof || st.over
 	})
 	return st
 }
 
-// ownEnd makes fd the script's own: closed across exec already, non-blocking from now on.
-func ownEnd(fd int) (*os.File, error) {
-	if err := syscall.SetNonblock(fd, true); err != nil {
-		return nil, err
-	}
-	return os.NewFile(uintptr(fd), "end"), nil
-}
-
 // fill takes what is there, without waiting. A terminal whose last program is gone answers EIO.
-func (st *stream) fill() {
+func (st *stream) fill(fd int) {
 	chunk := make([]byte, 32<<10)
-	for !st.eof && !st.closed {
-		n, err := syscall.Read(st.fd, chunk)
+	for !st.eof && !st.over {
+		n, err := syscall.Read(fd, chunk)
 		if err == syscall.EINTR {
 			continue
 		}
@@ -73,7 +63,9 @@ func (st *stream) fill() {
 func (st *stream) text() string {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	st.fill()
+	if st.conn != nil {
+		st.conn.Control(func(fd uintptr) { st.fill(int(fd)) })
+	}
 	return string(st.buf)
 }
 
@@ -85,9 +77,9 @@ func (st *stream) ended() bool {
 
 func (st *stream) close() {
 	st.mu.Lock()
-	st.closed = true // before Close, which waits for the reader, which waits for the lock
+	st.over = true // before Close, which waits for the reader, which waits for the lock
 	st.mu.Unlock()
-	st.file.Close()
+	betweenStarts(func() { st.file.Close() })
 }
 
 var errTimeout = errors.New("timed out")

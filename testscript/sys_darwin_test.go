@@ -26,43 +26,19 @@ func (s *script) ownProcesses() []process {
 
 func cmdFdtable(*script, *call) error { return errors.New("needs /proc: say [linux]") }
 
-func openTerminal(rows, cols uint16) (master, slave int, err error) {
-	master, err = syscall.Open("/dev/ptmx", syscall.O_RDWR|syscall.O_NOCTTY|syscall.O_CLOEXEC, 0)
-	if err != nil {
-		return -1, -1, err
+func openTerminal() (p [2]int, err error) {
+	if p[0], err = syscall.Open("/dev/ptmx", syscall.O_RDWR|syscall.O_NOCTTY|syscall.O_CLOEXEC, 0); err != nil {
+		return p, err
 	}
 	var name [128]byte
-	for _, step := range []struct {
-		request uintptr
-		arg     unsafe.Pointer
-	}{{syscall.TIOCPTYGRANT, nil}, {syscall.TIOCPTYUNLK, nil}, {syscall.TIOCPTYGNAME, unsafe.Pointer(&name)}} {
-		if err = ioctl(master, step.request, step.arg); err != nil {
-			break
+	for request, arg := range map[uintptr]unsafe.Pointer{syscall.TIOCPTYGRANT: nil, syscall.TIOCPTYUNLK: nil, syscall.TIOCPTYGNAME: unsafe.Pointer(&name)} {
+		if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, uintptr(p[0]), request, uintptr(arg)); errno != 0 {
+			return p, os.NewSyscallError("ioctl", errno)
 		}
 	}
-	if err == nil {
-		path, _, _ := strings.Cut(string(name[:]), "\x00")
-		slave, err = syscall.Open(path, syscall.O_RDWR|syscall.O_NOCTTY|syscall.O_CLOEXEC, 0)
-	}
-	if err == nil {
-		err = resizeTerminal(slave, rows, cols)
-	}
-	if err != nil {
-		syscall.Close(master)
-	}
-	return master, slave, err
-}
-
-func resizeTerminal(fd int, rows, cols uint16) error {
-	size := [4]uint16{rows, cols}
-	return ioctl(fd, syscall.TIOCSWINSZ, unsafe.Pointer(&size))
-}
-
-func ioctl(fd int, request uintptr, arg unsafe.Pointer) error {
-	if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, uintptr(fd), request, uintptr(arg)); errno != 0 {
-		return os.NewSyscallError("ioctl", errno)
-	}
-	return nil
+	path, _, _ := strings.Cut(string(name[:]), "\x00")
+	p[1], err = syscall.Open(path, syscall.O_RDWR|syscall.O_NOCTTY|syscall.O_CLOEXEC, 0)
+	return p, err
 }
 
 func haveLandlock() bool { return false }

@@ -5,11 +5,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"sort"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
-	"unsafe"
+
+	"golang.org/x/sys/unix"
 )
 
 // A process that belongs to a script.
@@ -66,9 +67,6 @@ func (s *script) ownProcesses() []process {
 
 // cmdFdtable lists the descriptors of a live process of the script's as the last output.
 func cmdFdtable(s *script, c *call) error {
-	if len(c.args) != 1 {
-		return errUsage
-	}
 	pid, err := s.pid(c.args[0])
 	if err != nil {
 		return err
@@ -83,7 +81,7 @@ func cmdFdtable(s *script, c *call) error {
 		n, _ := strconv.Atoi(e.Name())
 		numbers = append(numbers, n)
 	}
-	sort.Ints(numbers)
+	slices.Sort(numbers)
 	var text strings.Builder
 	for _, n := range numbers {
 		path := dir + strconv.Itoa(n)
@@ -135,42 +133,22 @@ func fdFlags(info string) string {
 }
 
 // openTerminal makes a pseudo-terminal: the script's side and the programs'.
-func openTerminal(rows, cols uint16) (master, slave int, err error) {
-	master, err = syscall.Open("/dev/ptmx", syscall.O_RDWR|syscall.O_NOCTTY|syscall.O_CLOEXEC, 0)
-	if err != nil {
-		return -1, -1, err
+func openTerminal() (p [2]int, err error) {
+	if p[0], err = syscall.Open("/dev/ptmx", syscall.O_RDWR|syscall.O_NOCTTY|syscall.O_CLOEXEC, 0); err != nil {
+		return p, err
 	}
-	var unlock, n int32
-	if err = ioctl(master, syscall.TIOCSPTLCK, unsafe.Pointer(&unlock)); err == nil {
-		err = ioctl(master, syscall.TIOCGPTN, unsafe.Pointer(&n))
-	}
-	if err == nil {
-		err = resizeTerminal(master, rows, cols)
+	var n uint32
+	if err = unix.IoctlSetPointerInt(p[0], unix.TIOCSPTLCK, 0); err == nil {
+		n, err = unix.IoctlGetUint32(p[0], unix.TIOCGPTN)
 	}
 	if err == nil {
-		slave, err = syscall.Open(fmt.Sprintf("/dev/pts/%d", n), syscall.O_RDWR|syscall.O_NOCTTY|syscall.O_CLOEXEC, 0)
+		p[1], err = syscall.Open(fmt.Sprintf("/dev/pts/%d", n), syscall.O_RDWR|syscall.O_NOCTTY|syscall.O_CLOEXEC, 0)
 	}
-	if err != nil {
-		syscall.Close(master)
-	}
-	return master, slave, err
-}
-
-func resizeTerminal(fd int, rows, cols uint16) error {
-	size := [4]uint16{rows, cols}
-	return ioctl(fd, syscall.TIOCSWINSZ, unsafe.Pointer(&size))
-}
-
-func ioctl(fd int, request uintptr, arg unsafe.Pointer) error {
-	if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, uintptr(fd), request, uintptr(arg)); errno != 0 {
-		return errno
-	}
-	return nil
+	return p, err
 }
 
 // haveLandlock asks the kernel for its Landlock version, which is at least 1 where there is one.
 func haveLandlock() bool {
-	const createRuleset, askVersion = 444, 1
-	version, _, errno := syscall.Syscall(createRuleset, 0, 0, askVersion)
+	version, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	return errno == 0 && version >= 1
 }

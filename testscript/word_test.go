@@ -1,13 +1,14 @@
 package testscript
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
 )
 
-// A word is what stands between two blanks of a line, in pieces: text in single quotes is taken as it is,
-// in the rest variables are replaced.
+// A word is what stands between two blanks of a line, in pieces. Text in single quotes is taken as it is; in the rest
+// variables are replaced.
 type word []piece
 
 type piece struct {
@@ -23,44 +24,32 @@ func (w word) bare() string {
 	return ""
 }
 
-// splitLine splits a line at blanks; a # that begins a word starts a comment, two quotes inside a quoted text are one.
-func splitLine(line string) ([]word, error) {
-	var words []word
-	var w word
-	text, quoted, open := "", false, false
-	flush := func() {
-		if text != "" || quoted {
-			w = append(w, piece{text, quoted})
-			text = ""
+var lexeme = regexp.MustCompile(`^(?:'((?:[^']|'')*)'|([^' \t]+)|[ \t]+)`)
+
+// splitLine splits a line at blanks. A # that begins a word starts a comment; two quotes inside a quoted text are one.
+func splitLine(line string) (words []word, err error) {
+	inWord := false
+	for line != "" {
+		m := lexeme.FindStringSubmatchIndex(line)
+		if m == nil {
+			return nil, errors.New("quote is not closed")
 		}
-	}
-	for i := 0; i < len(line); i++ {
-		c := line[i]
+		text, quoted, blank := line[:m[1]], m[2] >= 0, m[2] < 0 && m[4] < 0
+		line = line[m[1]:]
 		switch {
-		case c == '\'' && quoted && strings.HasPrefix(line[i+1:], "'"):
-			text += "'"
-			i++
-		case c == '\'':
-			flush()
-			quoted, open = !quoted, true
-		case !quoted && (c == ' ' || c == '\t'):
-			flush()
-			if open {
-				words, w, open = append(words, w), nil, false
-			}
-		case !quoted && c == '#' && !open:
+		case blank:
+			inWord = false
+			continue
+		case quoted:
+			text = strings.ReplaceAll(text[1:len(text)-1], "''", "'")
+		case !inWord && text[0] == '#':
 			return words, nil
-		default:
-			text += line[i : i+1]
-			open = true
 		}
-	}
-	if quoted {
-		return nil, fmt.Errorf("quote is not closed")
-	}
-	flush()
-	if open {
-		words = append(words, w)
+		if !inWord {
+			words, inWord = append(words, nil), true
+		}
+		last := &words[len(words)-1]
+		*last = append(*last, piece{text, quoted})
 	}
 	return words, nil
 }
@@ -71,13 +60,12 @@ var variable = regexp.MustCompile(`\$(?:\{(\w+)\}|(\w+))`)
 func (s *script) expand(w word, inRegexp bool) (string, error) {
 	var b strings.Builder
 	for _, p := range w {
-		if p.quoted {
-			b.WriteString(p.text)
-			continue
-		}
-		text, err := s.expandText(p.text, inRegexp)
-		if err != nil {
-			return "", err
+		text := p.text
+		if !p.quoted {
+			var err error
+			if text, err = s.expandText(text, inRegexp); err != nil {
+				return "", err
+			}
 		}
 		b.WriteString(text)
 	}
@@ -88,7 +76,10 @@ func (s *script) expandText(text string, inRegexp bool) (string, error) {
 	var missing error
 	text = variable.ReplaceAllStringFunc(text, func(ref string) string {
 		name := strings.Trim(ref, "${}")
-		value, ok := s.lookup(name)
+		value, ok := s.vars[name] // the script's own, which no program sees
+		if !ok {
+			value, ok = s.env[name]
+		}
 		if !ok {
 			missing = fmt.Errorf("variable %q is not set", name)
 		}
@@ -98,13 +89,4 @@ func (s *script) expandText(text string, inRegexp bool) (string, error) {
 		return value
 	})
 	return text, missing
-}
-
-// lookup finds a variable: the script's own first, which no program ever sees, then the environment.
-func (s *script) lookup(name string) (string, bool) {
-	if v, ok := s.vars[name]; ok {
-		return v, true
-	}
-	v, ok := s.env[name]
-	return v, ok
 }

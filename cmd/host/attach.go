@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -53,11 +54,18 @@ func controlKey(text string) (int, error) {
 
 // attachSession connects this terminal, or these pipes, to a session until the session ends or the key is pressed.
 func attachSession(c *client.Client, id string, key int) int {
+	before, err := c.Session(id)
+	if err != nil {
+		return fail(err)
+	}
 	session, err := c.Attach(id)
 	if err != nil {
 		return fail(err)
 	}
 	defer session.Close()
+	// Before the terminal changes, so that a signal always finds somebody who puts it back.
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGWINCH)
 	terminal, err := makeRaw(os.Stdin)
 	if err != nil {
 		return fail(err)
@@ -65,13 +73,11 @@ func attachSession(c *client.Client, id string, key int) int {
 	defer terminal.restore()
 	ended := make(chan error, 1)
 	go func() {
-		_, err := io.Copy(os.Stdout, session)
+		_, err := io.Copy(terminal.screen(os.Stdout), session)
 		ended <- err
 	}()
 	detached := make(chan struct{})
 	go typeInto(session, key, terminal != nil, detached)
-	signals := make(chan os.Signal, 4)
-	signal.Notify(signals, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGWINCH)
 	follow := func() {
 		if cols, rows := terminalSize(os.Stdin); terminal != nil {
 			c.Resize(id, cols, rows) // a session without a terminal refuses, and needs none
@@ -95,6 +101,9 @@ func attachSession(c *client.Client, id string, key int) int {
 			return 0
 		case err := <-ended:
 			terminal.restore()
+			if before.State == wire.StateEnded {
+				fmt.Fprintf(os.Stderr, "host: session %s has ended: this was its last output\n", id)
+			}
 			return afterwards(c, session, id, err)
 		}
 	}
@@ -152,7 +161,34 @@ func typeInto(session io.Writer, key int, terminal bool, detached chan<- struct{
 type rawTerminal struct {
 	fd     int
 	before *unix.Termios
+
+	shown chan struct{} // holds one element while the fields below are in use, also while the terminal takes its time
+	modes screenModes
+	over  bool // nothing more is shown
 }
+
+// resetWithin is how long restore waits for a terminal that takes no output.
+const resetWithin = time.Second
+
+// screen shows output on the terminal and follows the modes that it sets.
+func (t *rawTerminal) screen(to io.Writer) io.Writer {
+	if t == nil || !isTerminal(os.Stdout) {
+		return to
+	}
+	return writer(func(p []byte) (int, error) {
+		t.shown <- struct{}{}
+		defer func() { <-t.shown }()
+		if t.over {
+			return len(p), nil
+		}
+		t.modes.Write(p)
+		return to.Write(p)
+	})
+}
+
+type writer func([]byte) (int, error)
+
+func (w writer) Write(p []byte) (int, error) { return w(p) }
 
 func makeRaw(f *os.File) (*rawTerminal, error) {
 	fd := int(f.Fd())
@@ -169,13 +205,30 @@ func makeRaw(f *os.File) (*rawTerminal, error) {
 	if err := unix.IoctlSetTermios(fd, setTermios, &raw); err != nil {
 		return nil, fmt.Errorf("terminal: %w", err)
 	}
-	return &rawTerminal{fd, before}, nil
+	return &rawTerminal{fd: fd, before: before, shown: make(chan struct{}, 1)}, nil
 }
 
+// restore gives the terminal back as it was (S22). After it nothing of the session is shown.
 func (t *rawTerminal) restore() {
-	if t != nil {
-		unix.IoctlSetTermios(t.fd, setTermios, t.before)
+	if t == nil {
+		return
 	}
+	unix.IoctlSetTermios(t.fd, setTermios, t.before)
+	select {
+	case t.shown <- struct{}{}:
+		defer func() { <-t.shown }()
+	case <-time.After(resetWithin):
+		return
+	}
+	if !t.over {
+		t.over = true
+		io.WriteString(os.Stdout, t.modes.reset())
+	}
+}
+
+func isTerminal(f *os.File) bool {
+	_, err := unix.IoctlGetTermios(int(f.Fd()), getTermios)
+	return err == nil
 }
 
 // terminalSize is the size of f's terminal, 80×24 where there is none.

@@ -156,7 +156,6 @@ func (f *flags) help() string {
 	return b.String()
 }
 
-// open finds the places and makes the host.
 // places are the files and folders to work with. An empty shimPath is the shim beside this program.
 func (f *flags) places(shimPath string) (state.Places, error) {
 	return state.Find(f.settings, f.state, shimPath)

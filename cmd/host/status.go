@@ -37,6 +37,13 @@ func status(args []string) int {
 		show("Claude token file", s.Paths.ClaudeTokenFile)
 	}
 	show("Sandbox", s.Sandbox)
+	for _, d := range s.Denied {
+		name := "Denied"
+		if d.ReadOnly {
+			name = "Read-only"
+		}
+		show(name, fmt.Sprintf("%s (%s)", d.Path, d.Why))
+	}
 	if r := s.Host; r != nil {
 		show("Host", fmt.Sprintf("running since %s, process %d, %d sessions, on %s", r.Since, r.PID, r.Sessions, r.Socket))
 		if r.BaseURL != "" {

@@ -39,15 +39,15 @@ func Read(key, path string) (token Secret, warnings []string, err error) {
 		warnings = append(warnings, fmt.Sprintf("%s %s: other users can read it (mode %04o)", key, path, file.Mode))
 	}
 	if file.Links > 1 {
-		// A sandbox denies the file by its path; what other paths lead to it nobody can tell.
+		// A sandbox denies the file by its path, and nobody can tell which other paths lead to it.
 		warnings = append(warnings, fmt.Sprintf("%s %s: has %d hard links, a sandbox can deny only this one", key, path, file.Links))
 	}
 	return NewSecret(content), warnings, nil
 }
 
-// ReadFile reads a regular file of at most limit bytes that only the caller and root can change, or put
-// another in place of: the error is the bare reason, in the system's own words where they are the system's.
-// It never blocks, and what it checks is what it opened.
+// ReadFile reads a regular file of at most limit bytes. Only the caller and root may be able to change the file or to put
+// another one in its place. The error is the bare reason, in the system's own words where the system refused. ReadFile never
+// blocks, and it checks what it has opened.
 func ReadFile(path string, limit int) (File, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -65,8 +65,8 @@ func ReadFile(path string, limit int) (File, error) {
 	return File{Data: data, Mode: uint32(st.Mode) & 0o7777, Links: uint64(st.Nlink)}, nil
 }
 
-// open opens path for the user me and checks the file and every folder on the way. The file may be replaced
-// between the open and the check of the folders, by who may replace it: then both are done again.
+// open opens path for the user me and checks the file and every folder on the way. Somebody who may replace the file can
+// do so between the open and the check of the folders; open then repeats both.
 func open(path string, me uint32) (int, unix.Stat_t, error) {
 	for range 5 {
 		fd, st, err := openRegular(path)
@@ -112,8 +112,7 @@ func openRegular(path string) (int, unix.Stat_t, error) {
 	return fd, st, nil
 }
 
-// readAll reads fd, of which size bytes were seen, to its end. A buffer that proves too small is wiped: it may hold
-// a token.
+// readAll reads fd to its end; size is what fstat said. It wipes a buffer that was too small, which may hold a token.
 func readAll(fd int, size int64, limit int) ([]byte, error) {
 	buf, n := make([]byte, min(limit, max(int(size), 64))+1), 0
 	for {

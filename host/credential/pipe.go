@@ -12,8 +12,8 @@ import (
 // Pipe puts the whole secret into a fresh pipe, closes the write end and returns the read end, which is
 // close-on-exec (T07). A pipe and not a socket: Claude Code opens its descriptor again by path.
 //
-// shim.MaxToken bytes fit into any pipe. The write end is non-blocking all the same, so that a system with
-// smaller ones, as one short of pipe memory is, makes an error and never a launch that hangs.
+// shim.MaxToken bytes fit into every pipe of the usual size. The write end does not block: where a system that is short of
+// pipe memory makes a smaller one, the launch fails instead of hanging.
 func (s Secret) Pipe() (*os.File, error) {
 	if s.Empty() {
 		return nil, errEmpty

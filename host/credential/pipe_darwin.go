@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// newPipe makes a pipe whose two ends no program started meanwhile inherits: there is no pipe2, so the lock
-// keeps every start out until both are marked.
+// newPipe makes a pipe. A program that is started at the same time does not inherit its ends: macOS has no pipe2, so the lock
+// holds every start back until both are marked.
 func newPipe() (r, w int, err error) {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()

@@ -12,9 +12,10 @@ import (
 )
 
 func TestT07Pipe(t *testing.T) {
-	for _, size := range []int{1, 64, 4096} {
-		content := bytes.Repeat([]byte{'t'}, size)
-		r, err := NewSecret(bytes.Clone(content)).Pipe()
+	content := bytes.Repeat([]byte{'t'}, 4096)
+	for _, secret := range []Secret{NewSecret([]byte("t")), NewSecret(bytes.Clone(content))} {
+		content := content[:len(secret.Reveal())]
+		r, err := secret.Pipe()
 		must(t, err)
 		var st unix.Stat_t
 		must(t, unix.Fstat(int(r.Fd()), &st))
@@ -34,28 +35,20 @@ func TestT07Pipe(t *testing.T) {
 		must(t, err)
 		got, err := io.ReadAll(again)
 		if err != nil || !bytes.Equal(got, content) {
-			t.Errorf("read %d bytes, %v, want %d", len(got), err, size)
+			t.Errorf("read %d bytes, %v, want %d", len(got), err, len(content))
 		}
 		if n, err := r.Read(make([]byte, 1)); n != 0 || err != io.EOF {
 			t.Errorf("a second read got %d, %v", n, err)
 		}
 		again.Close()
 		r.Close()
-	}
-}
-
-func TestT07EachPipeIsFresh(t *testing.T) {
-	s := NewSecret([]byte("tok"))
-	for range 2 {
-		r, err := s.Pipe()
+		// Each launch gets a pipe of its own, and the secret stays.
+		r, err = secret.Pipe()
 		must(t, err)
-		if got, err := io.ReadAll(r); err != nil || string(got) != "tok" {
-			t.Errorf("read %q, %v", got, err)
+		if got, err := io.ReadAll(r); err != nil || !bytes.Equal(got, content) {
+			t.Errorf("the second pipe: read %d bytes, %v", len(got), err)
 		}
 		r.Close()
-	}
-	if string(s.Reveal()) != "tok" {
-		t.Error("the pipe took the secret along")
 	}
 }
 

@@ -12,10 +12,9 @@ const placeholder = "[secret]"
 // Secret holds a token, a pairing, a bearer or a key, and cannot print itself (T08). Copies share one
 // content. The zero value is an empty secret.
 //
-// The content is behind a function on purpose. Package fmt calls no method on an unexported field, on a value
-// under %p, or on one that a verb does not fit; it then prints what reflection finds, and does follow a
-// pointer for the last of these. Nothing follows a function. Nor can two secrets be compared with ==, which
-// would not take constant time.
+// The content is behind a function, because package fmt does not always call Format: not for an unexported field, not
+// under %p, and not under a verb that it thinks does not fit. It then prints what reflection finds, and in the last case
+// follows pointers. Reflection never follows a function. A function also rules out ==, which takes no constant time.
 type Secret struct{ content func() *[]byte }
 
 // NewSecret takes ownership of b: the caller must not use it again.

@@ -3,6 +3,7 @@ package credential
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -11,9 +12,9 @@ import (
 // maxLinks is how many symbolic links one path may lead through: Linux's own number.
 const maxLinks = 40
 
-// writers says why users other than me and root can write what st describes, or "" when they cannot. The
-// group counts as other users, even one that has no member but me: who is in a group is not written in the
-// file, and changes. So does an owner who is neither me nor root, whatever the mode: an owner can change it.
+// writers says why users other than me and root can write what st describes, or "" when they cannot. The group counts as
+// other users even if I am its only member, because membership can change without a change of the file. So does an owner who
+// is neither me nor root, whatever the mode, because an owner can change the mode.
 func writers(st *unix.Stat_t, me uint32) string {
 	switch {
 	case !trusted(st, me):
@@ -26,10 +27,9 @@ func writers(st *unix.Stat_t, me uint32) string {
 
 func trusted(st *unix.Stat_t, me uint32) bool { return st.Uid == 0 || st.Uid == me }
 
-// walk follows the absolute path as the kernel does, name by name and link by link, and returns what it
-// finds at the end. It refuses a folder on the way in which other users could put something else in the next
-// name's place (T06). Paths can be asked by name here, one after the other from the root down: up to where
-// the walk stands nobody but me and root can change what a name leads to.
+// walk follows the absolute path as the kernel does, name by name and link by link, and returns what it finds at the end.
+// It refuses a folder on the way in which other users could replace the next name (T06). Asking by name is safe, because
+// up to the folder that the walk has reached only root and me can change what a name leads to.
 func walk(path string, me uint32) (st unix.Stat_t, err error) {
 	dir, rest, links := "/", names(path), 0
 	var at unix.Stat_t // of dir, where known
@@ -96,14 +96,7 @@ func folder(dir string, st *unix.Stat_t, me uint32) (shared bool, err error) {
 
 // names splits a path; empty names and "." lead nowhere.
 func names(path string) []string {
-	all := strings.Split(path, "/")
-	kept := all[:0]
-	for _, name := range all {
-		if name != "" && name != "." {
-			kept = append(kept, name)
-		}
-	}
-	return kept
+	return slices.DeleteFunc(strings.Split(path, "/"), func(name string) bool { return name == "" || name == "." })
 }
 
 func readlink(path string) (string, error) {

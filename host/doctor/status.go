@@ -16,12 +16,14 @@ import (
 
 // Status is what `host status` shows: places, and what would stop a launch. It holds no secret (H10).
 type Status struct {
-	Version  string      `json:"version"`
-	Paths    StatusPaths `json:"paths"`
-	Sandbox  string      `json:"sandbox"`
-	Warnings []string    `json:"warnings"`
-	Problems []string    `json:"problems"`
-	Host     *wire.Host  `json:"host,omitempty"` // the one that runs; nil: none does
+	Version string      `json:"version"`
+	Paths   StatusPaths `json:"paths"`
+	Sandbox string      `json:"sandbox"`
+
+	Denied   []sandbox.Closed `json:"denied"` // what every sandbox is denied (X06, X12, X16)
+	Warnings []string         `json:"warnings"`
+	Problems []string         `json:"problems"`
+	Host     *wire.Host       `json:"host,omitempty"` // the one that runs; nil: none does
 }
 
 // StatusPaths are the places in force. ClaudeTokenFile is the path as the settings have it, never a value.
@@ -35,7 +37,7 @@ type StatusPaths struct {
 
 // Look looks at everything a launch would need, and changes nothing.
 func Look(p state.Places) Status {
-	s := Status{Version: shim.Version, Sandbox: "available", Warnings: []string{}, Problems: []string{},
+	s := Status{Version: shim.Version, Sandbox: "available", Warnings: []string{}, Problems: []string{}, Denied: []sandbox.Closed{},
 		Paths: StatusPaths{Settings: p.Settings, State: p.State, Data: p.Data, Shim: p.Shim}}
 	problem := func(err error) { s.Problems = append(s.Problems, err.Error()) }
 
@@ -45,7 +47,8 @@ func Look(p state.Places) Status {
 		problem(err)
 	} else {
 		s.Paths.ClaudeTokenFile = set.ClaudeTokenFile
-		s.Warnings = append(s.Warnings, lookAtPrivate(p, set, problem)...)
+		s.Denied, warnings = lookAtPrivate(p, set, problem)
+		s.Warnings = append(s.Warnings, warnings...)
 	}
 	if err := shim.SandboxSupported(); err != nil {
 		s.Sandbox = "not available"
@@ -68,11 +71,11 @@ func Look(p state.Places) Status {
 }
 
 // lookAtPrivate looks at what every sandbox is denied: whether that can be done, and whether there is a usable token.
-func lookAtPrivate(p state.Places, set *settings.Settings, problem func(error)) (warnings []string) {
+func lookAtPrivate(p state.Places, set *settings.Settings, problem func(error)) (denied []sandbox.Closed, warnings []string) {
 	private, err := set.TokenFiles()
 	if err != nil {
 		problem(err)
-		return nil
+		return []sandbox.Closed{}, nil
 	}
 	if set.ClaudeTokenFile != "" {
 		var token credential.Secret
@@ -82,8 +85,11 @@ func lookAtPrivate(p state.Places, set *settings.Settings, problem func(error)) 
 		token.Wipe()
 	}
 	home, _ := os.UserHomeDir()
-	if err := sandbox.Deniable(runtime.GOOS, home, append(private, p.State, p.Settings)); err != nil {
+	denied, err = sandbox.Always(sandbox.Spec{
+		GOOS: runtime.GOOS, Home: home, ConfigHome: os.Getenv("XDG_CONFIG_HOME"), Private: append(private, p.State, p.Settings),
+	})
+	if err != nil {
 		problem(err)
 	}
-	return warnings
+	return denied, warnings
 }

@@ -16,97 +16,85 @@ import (
 
 const (
 	sessionsPath = "/v1/llm-proxy/sessions"
-	maxCreate    = 64 << 10 // a creation's body
+	maxCreate    = 64 << 10 // body of a request that makes a pairing
 )
 
 var errNotListening = errors.New("the model proxy is not listening")
 
-// Create makes a session pairing for clientID. An idle of 0 takes the policy's.
-func (p *Proxy) Create(clientID string, idle time.Duration) (Session, credential.Secret, error) {
-	return p.create(Session{ClientID: clientID, Idle: idle})
+// Create makes a session pairing for clientID. With an idle of 0 it gets the policy's idle time.
+func (p *Proxy) Create(clientID string, idle time.Duration) (Pairing, credential.Secret, error) {
+	return p.create(Pairing{ClientID: clientID, Idle: idle})
 }
 
-// CreateForLaunch makes the pairing of a launch, which the caller revokes when the launch ends: it may go unused for
-// a day, as a person may leave an agent waiting overnight, and does not count to the bound, which is for pairings that
-// somebody forgets. With own, the base URL on it, it is taken on the
-// listener of ServeSession alone (B04).
-func (p *Proxy) CreateForLaunch(clientID, own string) (Session, credential.Secret, error) {
-	return p.create(Session{ClientID: clientID, Idle: maxIdle, launch: true, own: own})
+// CreateForLaunch makes the pairing of a launch, which the caller revokes when the launch ends. It may stay unused for
+// a day, because a person may leave an agent waiting overnight. It does not count towards the bound, which is for
+// pairings that somebody forgets. If own, a base URL, is not empty, only the listener of ServeSession takes the pairing
+// (B04).
+func (p *Proxy) CreateForLaunch(clientID, own string) (Pairing, credential.Secret, error) {
+	return p.create(Pairing{ClientID: clientID, Idle: maxIdle, launch: true, own: own})
 }
 
-func (p *Proxy) create(session Session) (Session, credential.Secret, error) {
-	made, pairing, err := p.admit(session)
+func (p *Proxy) create(wanted Pairing) (Pairing, credential.Secret, error) {
+	pairing, secret, err := p.admit(wanted)
 	p.reportEnded()
-	if err == nil {
-		session = made
+	if err != nil {
+		pairing = wanted
 	}
-	p.report(Event{Name: EventCreate, Session: session, Err: err})
-	return session, pairing, err
+	p.config.Audit(Event{Name: EventCreate, Pairing: pairing, Err: err})
+	return pairing, secret, err
 }
 
-func (p *Proxy) admit(session Session) (Session, credential.Secret, error) {
-	policy, err := p.policy()
+func (p *Proxy) admit(wanted Pairing) (Pairing, credential.Secret, error) {
+	policy, err := p.config.Policy()
 	if err == nil {
-		session.Idle, err = policy.admit(session.ClientID, session.Idle)
+		wanted.Idle, err = policy.admit(wanted.ClientID, wanted.Idle)
 	}
 	if err != nil {
-		return Session{}, credential.Secret{}, err
+		return Pairing{}, credential.Secret{}, err
 	}
-	return p.registry.create(session)
+	return p.registry.create(wanted)
 }
 
-// Revoke ends a session and says whether there was one. A running response completes (P11).
+// Revoke ends a pairing and reports whether it was there. A running response completes (P11).
 func (p *Proxy) Revoke(id string) bool {
-	p.sweep()
+	p.expire()
 	ok := p.registry.revoke(id)
 	p.reportEnded()
 	return ok
 }
 
-// List returns the live sessions, oldest first.
-func (p *Proxy) List() []Session {
-	p.sweep()
+// List returns the live pairings, oldest first.
+func (p *Proxy) List() []Pairing {
+	p.expire()
 	return p.registry.list()
 }
 
-func (p *Proxy) policy() (Policy, error) {
-	if p.config.Policy == nil {
-		return Policy{}, nil
-	}
-	return p.config.Policy()
-}
-
-// sweep leaves sessions alone while nobody can say what the policy is: a slip in the settings makes no pairing, and
-// ends none (T05).
-func (p *Proxy) sweep() {
+// expire ends no pairing for its client id while the policy cannot be read: a mistake in the settings makes no pairing
+// and ends none (T05).
+func (p *Proxy) expire() {
 	allowed := func(string) bool { return true }
-	if policy, err := p.policy(); err == nil {
+	if policy, err := p.config.Policy(); err == nil {
 		allowed = policy.allows
 	}
-	p.registry.sweep(allowed)
+	p.registry.expire(allowed)
 	p.reportEnded()
 }
 
-func (p *Proxy) present(values []string) (Session, string, bool) {
-	session, pairing, ok := p.registry.present(values)
+func (p *Proxy) present(values []string) (Pairing, string, bool) {
+	pairing, secret, ok := p.registry.present(values)
 	p.reportEnded()
-	return session, pairing, ok
+	return pairing, secret, ok
 }
 
-// reportEnded tells of the sessions that ended, outside the registry's lock.
+// reportEnded reports the pairings that ended, outside the registry's lock.
 func (p *Proxy) reportEnded() {
 	for _, e := range p.registry.takeEnded() {
-		p.report(Event{Name: EventRevoke, Session: e.session, Reason: e.reason})
+		e.pairing.upstream.CloseIdleConnections()
+		p.config.Audit(Event{Name: EventRevoke, Pairing: e.pairing, Reason: e.reason})
 	}
 }
 
-func (p *Proxy) report(e Event) {
-	if p.config.Audit != nil {
-		p.config.Audit(e)
-	}
-}
-
-// Handler serves the session API (P01), for the host's own socket: who may call it is the socket's business.
+// Handler serves the API for session pairings (P01) on the host's own socket, which decides who may call it.
 func (p *Proxy) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST "+sessionsPath, p.handleCreate)
@@ -115,20 +103,20 @@ func (p *Proxy) Handler() http.Handler {
 	return mux
 }
 
-// sessionView is a session as the API shows it.
+// sessionView is a pairing as the API shows it.
 type sessionView struct {
 	ID        string `json:"id"`
-	Pairing   string `json:"pairing,omitempty"` // in the answer to its creation only
+	Pairing   string `json:"pairing,omitempty"` // only in the answer to the request that made it
 	ClientID  string `json:"clientId"`
 	BaseURL   string `json:"baseUrl"`
 	Idle      int64  `json:"idleTimeoutSeconds"`
 	CreatedAt string `json:"createdAt"`
 }
 
-func view(s Session, baseURL string) sessionView {
+func view(p Pairing, baseURL string) sessionView {
 	return sessionView{
-		ID: s.ID, ClientID: s.ClientID, BaseURL: baseURL,
-		Idle: int64(s.Idle / time.Second), CreatedAt: s.Created.UTC().Format(time.RFC3339),
+		ID: p.ID, ClientID: p.ClientID, BaseURL: baseURL,
+		Idle: int64(p.Idle / time.Second), CreatedAt: p.Created.UTC().Format(time.RFC3339),
 	}
 }
 
@@ -143,14 +131,14 @@ func (p *Proxy) handleCreate(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, errNotListening.Error(), http.StatusConflict)
 		return
 	}
-	session, pairing, err := p.Create(clientID, idle)
+	pairing, secret, err := p.Create(clientID, idle)
 	if err != nil {
 		http.Error(w, err.Error(), createStatus(err))
 		return
 	}
-	v := view(session, baseURL)
-	v.Pairing = string(pairing.Reveal())
-	pairing.Wipe()
+	v := view(pairing, baseURL)
+	v.Pairing = string(secret.Reveal())
+	secret.Wipe()
 	writeJSON(w, http.StatusCreated, v)
 }
 
@@ -161,7 +149,7 @@ func createStatus(err error) int {
 	return http.StatusBadRequest
 }
 
-// unreadable says what is wrong with a body without the words of Go's types.
+// unreadable says what is wrong with a body, without naming Go's types.
 func unreadable(err error) string {
 	var kind *json.UnmarshalTypeError
 	switch {
@@ -177,7 +165,7 @@ func unreadable(err error) string {
 	return err.Error()
 }
 
-// readCreate reads {"clientId", "idleTimeoutSeconds"?}. Members that it does not know are ignored.
+// readCreate reads {"clientId", "idleTimeoutSeconds"?}. It ignores members that it does not know.
 func readCreate(body io.Reader) (clientID string, idle time.Duration, err error) {
 	var request struct {
 		ClientID *string `json:"clientId"`
@@ -205,8 +193,8 @@ func readCreate(body io.Reader) (clientID string, idle time.Duration, err error)
 func (p *Proxy) handleList(w http.ResponseWriter, _ *http.Request) {
 	sessions := []sessionView{}
 	baseURL := p.BaseURL()
-	for _, s := range p.List() {
-		sessions = append(sessions, view(s, cmp.Or(s.own, baseURL)))
+	for _, pairing := range p.List() {
+		sessions = append(sessions, view(pairing, cmp.Or(pairing.own, baseURL)))
 	}
 	writeJSON(w, http.StatusOK, map[string][]sessionView{"sessions": sessions})
 }

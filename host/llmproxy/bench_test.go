@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"net/url"
 	"os"
@@ -49,19 +48,19 @@ func newBench(b *testing.B) *bench {
 	x := &bench{b: b, peer: in, answers: bufio.NewReader(out)}
 	x.direct = x.answer()
 
-	p := New(Config{
-		Provider: func(string) (Provider, error) {
-			return Provider{&url.URL{Scheme: "http", Host: x.direct}, credential.NewSecret([]byte("sk-ant-oat01-bench"))}, nil
-		},
-		Log: slog.New(slog.NewJSONHandler(io.Discard, nil)),
-	})
+	config := plainConfig()
+	config.Log = slogTo(io.Discard)
+	config.Provider = func(string) (Provider, error) {
+		return Provider{Upstream: &url.URL{Scheme: "http", Host: x.direct}, Credential: credential.NewSecret([]byte("sk-ant-oat01-bench"))}, nil
+	}
+	p := New(config)
 	b.Cleanup(func() { p.Close() })
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		b.Fatal(err)
 	}
 	x.proxy = l.Addr().String()
-	go p.Serve(l)
+	p.Start(l)
 	_, secret, err := p.Create("bench", 0)
 	if err != nil {
 		b.Fatal(err)

@@ -11,18 +11,18 @@ import (
 
 var errBodyOver = errors.New("request body read after its request was over")
 
-// requestBody is the client's body as the transport reads it, from a goroutine that may outlive the response.
+// requestBody is the client's body. The transport reads it from a goroutine that may outlive the answer.
 type requestBody struct {
 	source io.Reader
 	owner  *exchange
 	ended  atomic.Bool // the end was seen
 	over   atomic.Bool // no further read
-	count  atomic.Int64
 
 	failure atomic.Pointer[error] // why a read failed, other than by the end
 
 	mu      sync.Mutex // held through a read, which may wait for the client without limit
 	started bool
+	count   int64
 }
 
 func (b *requestBody) Read(p []byte) (int, error) {
@@ -36,7 +36,7 @@ func (b *requestBody) Read(p []byte) (int, error) {
 		b.owner.proceed()
 	}
 	n, err := b.source.Read(p)
-	b.count.Add(int64(n))
+	b.count += int64(n)
 	switch {
 	case err == io.EOF:
 		if !b.ended.Load() {
@@ -50,19 +50,26 @@ func (b *requestBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close is the transport's word that it needs no more. The server closes what is behind.
+// Close is how the transport says that it needs no more. The server closes the source.
 func (b *requestBody) Close() error {
 	b.over.Store(true)
 	return nil
 }
 
-// pending says whether the client may still have some of its body to send.
+// received waits for a read in progress and returns how many bytes came.
+func (b *requestBody) received() int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.count
+}
+
+// pending reports whether the client may still have some of its body to send.
 func pending(r *http.Request, b *requestBody) bool {
 	return r.ContentLength != 0 && !b.ended.Load()
 }
 
-// Copying starts with a small buffer, which an idle stream keeps, and takes a larger one while data comes faster
-// than the one it has holds.
+// Copying starts with a small buffer, which an idle stream keeps. While the data fills the buffer, a larger one takes
+// its place.
 const (
 	idleBuffer  = 1 << 10 // most events of a stream fit
 	shortBuffer = 4 << 10 // an answer of a known, modest length
@@ -71,7 +78,7 @@ const (
 
 type buffer struct{ bytes []byte }
 
-// buffers are the pools, by rising size.
+// buffers are the pools, by increasing size.
 var buffers = [...]sync.Pool{
 	{New: func() any { return &buffer{make([]byte, idleBuffer)} }},
 	{New: func() any { return &buffer{make([]byte, shortBuffer)} }},
@@ -80,13 +87,13 @@ var buffers = [...]sync.Pool{
 
 const largest = len(buffers) - 1
 
-// copyBuffer is the buffer of one copy in progress; size says which pool it is from.
+// copyBuffer is the buffer of one copy in progress. Its size is the index of the pool that it came from.
 type copyBuffer struct {
 	held *buffer
 	size int
 }
 
-// next returns the buffer for the next read, of which the last one gave n bytes.
+// next returns the buffer for the next read. The last read returned n bytes.
 func (c *copyBuffer) next(n int) []byte {
 	size := c.size
 	switch {
@@ -110,11 +117,11 @@ func (c *copyBuffer) release() {
 	}
 }
 
-// flushDelay is how long the header of a short answer may wait for the body, to go out with it in one piece.
+// flushDelay is how long the header of a short answer may wait for the body, so that both go out in one piece.
 const flushDelay = 2 * time.Millisecond
 
-// flusher flushes an answer a moment later, unless it is stopped first. Between start and stop nothing else may
-// write the answer.
+// flusher flushes an answer after flushDelay, unless it is stopped first. Until it is stopped nothing else may write the
+// answer.
 type flusher struct {
 	timer *time.Timer
 	mu    sync.Mutex
@@ -140,13 +147,13 @@ func flushSoon(rc *http.ResponseController) *flusher {
 func (f *flusher) flush() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.rc != nil { // else it was stopped just now
+	if f.rc != nil { // nil: it was stopped a moment ago
 		f.rc.Flush()
 	}
 }
 
-// stop returns once no flush is running and none will. A late flush may still find the next answer of the same
-// flusher, which it then flushes early: that is harmless, since that one is between start and stop too.
+// stop returns once no flush runs and none will. A timer that has fired already may flush the next answer of the same
+// flusher early. That is harmless, because nothing else writes that answer either.
 func (f *flusher) stop() {
 	f.timer.Stop()
 	f.mu.Lock()

@@ -13,24 +13,34 @@ import (
 	"hostshim/host/credential"
 )
 
-// DevicePairing returns the device pairing that the file at path holds, and makes the file when there is none
-// (P06). A file that anybody else could have read or written, or that holds anything but a pairing, is refused:
-// the cure is to remove it, then every program that knows the old pairing needs the new one.
-func DevicePairing(path string) (credential.Secret, error) {
-	secret, err := readDevicePairing(path)
+// DevicePairing returns the device pairing that the file at path holds, and makes the file if there is none (P06). It
+// does not use a file that others could have read or written, or that holds no pairing, but replaces it and returns a
+// warning (R04): every program that knows the old pairing needs the new one.
+func DevicePairing(path string) (secret credential.Secret, warning string, err error) {
+	secret, err = readDevicePairing(path)
+	if err == nil {
+		return secret, "", nil
+	}
 	if errors.Is(err, fs.ErrNotExist) {
-		if err = makeDevicePairing(path); err == nil {
-			secret, err = readDevicePairing(path)
-		}
+		err = nil
+	} else {
+		warning = fmt.Sprintf("device pairing %q: %v: made a new one, which programs outside a sandbox need from now on", path, bare(err))
+		err = os.Remove(path)
+	}
+	if err == nil {
+		err = makeDevicePairing(path)
+	}
+	if err == nil {
+		secret, err = readDevicePairing(path)
 	}
 	if err != nil {
-		return credential.Secret{}, fmt.Errorf("device pairing %q: %w", path, bare(err))
+		return credential.Secret{}, "", fmt.Errorf("device pairing %q: %w", path, bare(err))
 	}
-	return secret, nil
+	return secret, warning, nil
 }
 
 func readDevicePairing(path string) (credential.Secret, error) {
-	// O_NONBLOCK: a FIFO must not hold the host up. O_NOFOLLOW: a link says nothing about who owns what it names.
+	// O_NONBLOCK: a FIFO must not block the host. O_NOFOLLOW: the owner of a link need not own the file that it names.
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
 	if err != nil {
 		return credential.Secret{}, err
@@ -49,41 +59,41 @@ func readDevicePairing(path string) (credential.Secret, error) {
 	if mode := info.Mode().Perm(); mode&0o077 != 0 {
 		return credential.Secret{}, fmt.Errorf("other users can reach it (mode %04o, want 0600)", mode)
 	}
-	content, err := io.ReadAll(io.LimitReader(f, pairingLen+2))
+	content, err := io.ReadAll(io.LimitReader(f, secretLen+2))
 	if err != nil {
 		return credential.Secret{}, err
 	}
 	content = bytes.TrimSuffix(content, []byte("\n"))
 	if !wellFormed(content) {
 		clear(content)
-		return credential.Secret{}, errors.New("does not hold a pairing, remove it to have a new one made")
+		return credential.Secret{}, errors.New("does not hold a pairing")
 	}
 	return credential.NewSecret(content), nil
 }
 
 func wellFormed(pairing []byte) bool {
 	for _, c := range pairing {
-		if !pairingChar(c) {
+		if !secretChar(c) {
 			return false
 		}
 	}
-	return len(pairing) == pairingLen
+	return len(pairing) == secretLen
 }
 
-// pairingChar says whether c is of the base64url alphabet.
-func pairingChar(c byte) bool {
+// secretChar reports whether c is in the base64url alphabet.
+func secretChar(c byte) bool {
 	return c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-' || c == '_'
 }
 
-// makeDevicePairing writes a whole file under another name and links it to its own: nobody ever sees half a
-// file, and of two hosts that start at once one wins and both read the winner's.
+// makeDevicePairing writes the file under another name and then links it, so that nobody ever reads half of it. When two
+// hosts start at once, one link succeeds and both hosts read that file.
 func makeDevicePairing(path string) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".llm-proxy-pairing-*") // exclusive, mode 0600
 	if err != nil {
 		return err
 	}
 	defer os.Remove(f.Name())
-	pairing := append(newPairing(), '\n')
+	pairing := append(newSecret(), '\n')
 	_, err = f.Write(pairing)
 	clear(pairing)
 	if err == nil {
@@ -101,14 +111,14 @@ func makeDevicePairing(path string) error {
 	return nil
 }
 
-// bare takes the path out of an error that is about to be given one.
+// bare removes the path from an error whose caller adds one.
 func bare(err error) error {
 	var path *fs.PathError
-	if errors.As(err, &path) {
-		return path.Err
-	}
 	var link *os.LinkError
-	if errors.As(err, &link) {
+	switch {
+	case errors.As(err, &path):
+		return path.Err
+	case errors.As(err, &link):
 		return link.Err
 	}
 	return err

@@ -1,17 +1,25 @@
-// Package llmproxy is the loopback model proxy: a sandboxed program presents a session pairing on /sandbox,
-// the proxy takes away whatever credential the program sent, adds the real one, streams both ways and leaves
-// one line for each request. Programs outside a sandbox use every other path, with the device pairing.
+// Package llmproxy is the model proxy. It listens on loopback. A sandboxed program sends its requests to /sandbox with
+// a session pairing. The proxy removes whatever credential the program sent, adds the real one, streams the request
+// and the answer, and logs one line for each request. Programs outside a sandbox use every other path, with the
+// device pairing.
 //
-// Read in this order, the way of a request: proxy.go (listeners) and listener.go (how many connections), route.go (the
-// two routes), gate.go and refusal.go (the checks that come first), registry.go and policy.go (which pairing is which session, and who may have one), header.go (what is taken away, what is added),
-// forward.go (upstream and back) with body.go (the request's body), log.go (the line). Beside that way:
-// early.go (requests that net/http refuses by itself), upstream.go (the pool of connections), device.go (the
-// device pairing's file), api.go (create, list, revoke on the host's own socket).
+// The files, in the order in which a request meets them:
 //
-// What holds throughout:
+//   - proxy.go has the listeners, listener.go bounds their connections, budget.go the headers that are still coming, and
+//     early.go answers the requests that net/http refuses by itself.
+//   - route.go has the two routes, gate.go the checks that come first, refusal.go the proxy's own answers.
+//   - registry.go knows the live pairings, policy.go who may have one.
+//   - client.go says with which credential and within which limits a client's requests go upstream.
+//   - header.go says which headers go upstream and come back. forward.go sends the request, answer.go passes on the answer,
+//     body.go reads the request's body, upstream.go holds the connections to the provider.
+//   - log.go writes the line.
 //
-//   - Every check stands before the first read of configuration: who has no pairing learns nothing.
-//   - A pairing is kept as a SHA-256 only. The real credential is read anew for each request, and is never
-//     in a log line, an error or an answer.
-//   - Nothing is buffered whole. An idle stream costs its goroutines, net/http's buffers and one small buffer.
+// Two files are no part of that path: api.go serves the host's API for pairings, device.go keeps the device pairing.
+//
+// Three rules hold throughout:
+//
+//   - No setting is read before every check has passed, so a caller without a pairing learns nothing.
+//   - Only the SHA-256 of a pairing is kept. The real credential is read for each request, and appears in no log line,
+//     error or answer.
+//   - No body is buffered whole. An idle stream costs its goroutines, net/http's buffers and one small buffer.
 package llmproxy

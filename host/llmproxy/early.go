@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// Net/http refuses some requests before any handler sees them: a bad escape in the path, a missing Host, a
-// header that is too large. It then writes a plain text of its own to the connection and closes it. Such a
-// request deserves the same answer and the same log line as any other (P07, P12), so connections remember the
-// line that a request began with, and put the proxy's own answer in the place of that text.
+// Net/http refuses some requests before any handler sees them, such as one with a bad escape in its path, without a
+// Host, or with too large a header. It writes a plain text to the connection and closes it. Such a request gets the same
+// answer and the same log line as any other (P07, P12): the connection remembers the request line, and writes the
+// proxy's own answer in place of that text.
 
 // maxRequestLine is how much of a request line is remembered.
 const maxRequestLine = 4 << 10
@@ -24,22 +24,23 @@ type conn struct {
 	net.Conn
 	proxy    *Proxy
 	listener *listener
-	place         // among those that may make room; the listener's to change
-	gone     bool // does not count any more; likewise
 
 	served bool   // the current request has a handler
-	before bool   // the request before it was on the sandbox route
-	fresh  bool   // the next bytes begin a request
-	first  []byte // of the next request, when it came while the last one was being answered
-	line   []byte // the current request's first line, as far as it was read
+	before bool   // the previous request was on the sandbox route
+	fresh  bool   // the next bytes belong to a request line
+	first  []byte // of the next request, if it came while the previous one was being answered
+	line   []byte // the current request line, as far as it was read
+	ended  bool   // the current request was answered here
+	header int    // bytes read of the current header
 }
 
 func (c *conn) Close() error {
 	defer c.listener.leave(c)
+	c.proxy.headers.release(c)
 	return c.Conn.Close()
 }
 
-// CloseWrite lets net/http end a connection without losing its last answer.
+// CloseWrite lets net/http end a connection without losing the last answer.
 func (c *conn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
@@ -49,18 +50,23 @@ func (c *conn) CloseWrite() error {
 
 func (c *conn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
+	if !c.served {
+		if c.header += n; c.header > usualHeader {
+			c.proxy.headers.take(c, n)
+		}
+	}
 	switch {
 	case n == 0:
 	case c.fresh:
 		c.begin(b[:n])
 	case len(b) == 1:
-		// While a request is answered, net/http waits for one byte of the next to see whether the client is gone.
+		// While a request is answered, net/http reads one byte of the next to notice whether the client has left.
 		c.first = append(c.first[:0], b[0])
 	}
 	return n, err
 }
 
-// begin remembers a request's first line, which may come in pieces.
+// begin remembers a request line, which may come in pieces.
 func (c *conn) begin(b []byte) {
 	if len(c.line) == 0 {
 		c.line = append(c.line, c.first...)
@@ -74,12 +80,31 @@ func (c *conn) begin(b []byte) {
 	c.fresh = end < 0 && len(c.line) < maxRequestLine
 }
 
-// followConn is told by net/http of what a connection is about.
+// followConn is net/http's ConnState hook. It runs in the goroutine that reads the connection.
 func followConn(nc net.Conn, state http.ConnState) {
-	if c, ok := nc.(*conn); ok && state == http.StateIdle {
-		c.listener.waits(c)
-		c.served, c.fresh, c.line = false, true, c.line[:0]
+	c, ok := nc.(*conn)
+	switch {
+	case !ok:
+	case state == http.StateIdle:
+		c.listener.idle(c)
+		c.served, c.fresh, c.line, c.header = false, true, c.line[:0], 0
+	case state == http.StateClosed && !c.served && !c.fresh && !c.ended:
+		c.cutOff()
 	}
+}
+
+// cutOff records a request whose header never ended: the client broke off, took too long, or had to make room.
+func (c *conn) cutOff() {
+	if l := c.begun(); onSandbox(l.path) {
+		record(c.proxy, l, (*line).canceled, l)
+	}
+}
+
+// begun is the line of a request of which no more is known than how it began.
+func (c *conn) begun() *line {
+	method, target := splitRequestLine(string(c.line))
+	path, _ := splitTarget(target)
+	return &line{method: method, path: path}
 }
 
 type connKey struct{}
@@ -88,15 +113,18 @@ func rememberConn(ctx context.Context, nc net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, nc)
 }
 
-// arrived notes that a request has a handler, and whether it is on the sandbox route.
+// arrived notes that the current request has a handler, and whether it is on the sandbox route.
 func arrived(r *http.Request, sandbox bool) {
 	if c, ok := r.Context().Value(connKey{}).(*conn); ok {
-		c.listener.works(c)
+		c.listener.busy(c)
+		if c.header > usualHeader {
+			c.proxy.headers.release(c)
+		}
 		c.served, c.before = true, sandbox
 	}
 }
 
-// resetOnClose makes the end of a request's connection a reset.
+// resetOnClose makes the connection of a request end in a reset.
 func resetOnClose(r *http.Request) {
 	if c, ok := r.Context().Value(connKey{}).(*conn); ok {
 		if tcp, ok := c.Conn.(*net.TCPConn); ok {
@@ -105,24 +133,25 @@ func resetOnClose(r *http.Request) {
 	}
 }
 
-// Write passes a handler's answer on, and replaces one that net/http gives without a handler: those it writes
-// in one piece.
+// Write passes a handler's answer on. An answer without a handler is net/http's own, written in one piece, and Write
+// replaces it.
 func (c *conn) Write(b []byte) (int, error) {
 	if c.served {
 		return c.Conn.Write(b)
 	}
-	method, target := splitRequestLine(string(c.line))
-	path, _ := splitTarget(target)
-	no := earlyRefusal(b, path)
-	l := &line{method: method, path: path}
+	c.ended = true
+	l := c.begun()
+	no := earlyRefusal(b, l.path)
 	answer := func(response []byte) {
 		l.answered(no)
-		c.Conn.Write(response)
+		if _, err := c.Conn.Write(response); err != nil {
+			l.canceled()
+		}
 		c.drain()
 	}
-	response := no.response(method != http.MethodHead)
-	// Of a request that came in one piece with the one before it nothing was seen here: it counts to that one's route.
-	if onSandbox(path) || len(c.line) == 0 && c.before {
+	response := no.response(l.method != http.MethodHead)
+	// A request that came in one piece with the previous one was not seen here, so the previous one's route decides.
+	if onSandbox(l.path) || len(c.line) == 0 && c.before {
 		record(c.proxy, l, answer, response)
 	} else {
 		answer(response)
@@ -130,22 +159,22 @@ func (c *conn) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// drain reads what the client is still sending, for a while: closing the connection over unread bytes would
-// reset it, and the answer could be lost.
+// drain reads what the client is still sending, for a while. A connection that is closed over unread bytes is reset, and
+// the answer could be lost.
 func (c *conn) drain() {
 	c.CloseWrite()
 	c.Conn.SetReadDeadline(time.Now().Add(lingerTime / 2))
 	io.CopyN(io.Discard, c.Conn, 256<<10)
 }
 
-// splitRequestLine takes a request line apart, as far as it is one, where net/http does.
+// splitRequestLine splits a request line, as far as it is one, where net/http does.
 func splitRequestLine(s string) (method, target string) {
 	method, rest, _ := strings.Cut(strings.TrimSuffix(s, "\r"), " ")
 	target, _, _ = strings.Cut(rest, " ")
 	return method, target
 }
 
-// earlyRefusal says what is behind an answer of net/http's own.
+// earlyRefusal returns the refusal for an answer of net/http's own.
 func earlyRefusal(answer []byte, path string) *refusal {
 	text, _, _ := strings.Cut(string(answer), "\r\n")
 	_, text, _ = strings.Cut(text, " ")
@@ -153,11 +182,11 @@ func earlyRefusal(answer []byte, path string) *refusal {
 	status, err := strconv.Atoi(code)
 	switch {
 	case err != nil || status < 400 || status > 599:
-		return &refusal{http.StatusBadRequest, "request_invalid", "bad request"}
+		return &refusal{http.StatusBadRequest, "request_invalid", "bad request", 0}
 	case strings.Contains(text, "Host header"):
 		return refuseHost
 	case status == http.StatusBadRequest && strings.HasPrefix(path, "/") && !pathAllowed(path):
 		return refusePath
 	}
-	return &refusal{status, "request_invalid", strings.ToLower(text)}
+	return &refusal{status, "request_invalid", strings.ToLower(text), 0}
 }

@@ -2,6 +2,7 @@ package llmproxy
 
 import (
 	"io"
+	"net"
 	"strings"
 	"testing"
 )
@@ -96,6 +97,33 @@ func TestEarlyRefusalInOnePiece(t *testing.T) {
 	}
 }
 
+// A request whose header never ends has its line too.
+func TestEarlyCutOff(t *testing.T) {
+	r := newRig(t, recordTo(make(chan seen, 10)))
+	want := map[string]any{"method": "POST", "path": "/sandbox/half", "status": 0, "code": "", "outcome": "canceled", "session": ""}
+	for i, before := range []string{"", "GET /sandbox/x HTTP/1.1\r\nHost: localhost\r\n" + r.bearer() + "\r\n\r\n"} {
+		c := r.dial()
+		if before != "" {
+			c.send("%s", before)
+			c.response("GET")
+		}
+		c.send("POST /sandbox/half?secret HTTP/1.1\r\nX: %s", strings.Repeat("x", 2*usualHeader))
+		r.until("the half header was read", func() bool { return r.heldHeaders() > 0 })
+		c.Conn.(*net.TCPConn).SetLinger(0) // a reset: net/http has nothing to answer
+		c.Close()
+		r.wantLine(2*i+1, want)
+	}
+	if got := r.heldHeaders(); got != 0 {
+		t.Errorf("%d bytes are still held", got)
+	}
+}
+
+func (r *rig) heldHeaders() int {
+	r.proxy.headers.mu.Lock()
+	defer r.proxy.headers.mu.Unlock()
+	return r.proxy.headers.used
+}
+
 func TestEarlyRefusalOfHead(t *testing.T) {
 	r := newRig(t, recordTo(nil))
 	c := r.dial()
@@ -103,60 +131,5 @@ func TestEarlyRefusalOfHead(t *testing.T) {
 	wire, err := io.ReadAll(c.r)
 	if err != nil || !strings.HasPrefix(string(wire), "HTTP/1.1 400 Bad Request\r\n") || !strings.HasSuffix(string(wire), "\r\n\r\n") {
 		t.Errorf("%q %v", wire, err)
-	}
-}
-
-func TestP07OnBothRoutes(t *testing.T) {
-	r := newRig(t, recordTo(nil))
-	n := 0
-	for _, c := range []struct {
-		name, method, target string
-		header               []string
-		status               int
-		code                 string
-		logged               bool
-	}{
-		{"origin", "POST", "/sandbox/x", []string{"Origin: null"}, 403, "browser_not_allowed", true},
-		{"origin, device", "POST", "/v1/x", []string{"Origin: http://localhost"}, 403, "browser_not_allowed", false},
-		{"options", "OPTIONS", "/sandbox/x", nil, 405, "method_not_allowed", true},
-		{"trace", "TRACE", "/sandbox/x", nil, 405, "method_not_allowed", true},
-		{"upgrade", "GET", "/sandbox/x", []string{"Connection: upgrade", "Upgrade: websocket"}, 400, "upgrade_not_supported", true},
-		{"dots", "GET", "/sandbox/../v1", nil, 400, "path_invalid", true},
-		{"escaped dots", "GET", "/sandbox/%2e%2E/v1", nil, 400, "path_invalid", true},
-		{"dots, device", "GET", "/v1/..", nil, 400, "path_invalid", false},
-		{"stray", "GET", "/sandboxes/x", nil, 404, "route_unknown", false},
-		{"escaped", "GET", "/%73andbox/x", nil, 404, "route_unknown", false},
-	} {
-		// With and without the pairing: the checks come before it, and it makes no difference to the answer.
-		for _, header := range [][]string{c.header, append([]string{r.bearer()}, c.header...)} {
-			resp, body := r.get(c.method, c.target, header...)
-			if resp.StatusCode != c.status || code(t, resp, body) != c.code {
-				t.Errorf("%s: %d %s", c.name, resp.StatusCode, body)
-			}
-			if c.status == 405 && resp.Header.Get("Allow") == "" {
-				t.Errorf("%s: no Allow", c.name)
-			}
-			if c.logged {
-				n++
-				r.wantLine(n, map[string]any{"status": c.status, "code": c.code, "outcome": "complete", "bytes_out": 0})
-			}
-		}
-	}
-	if got := len(r.log.lines(t)); got != n {
-		t.Errorf("%d lines, want %d", got, n)
-	}
-	if len(r.asked) != 0 {
-		t.Errorf("refused requests asked for a credential: %v", r.asked)
-	}
-	c := r.dial()
-	c.send("GET /sandbox/x HTTP/1.1\r\nHost: rebound.example\r\n%s\r\n\r\n", r.bearer())
-	if resp, body := c.response("GET"); code(t, resp, body) != "host_not_allowed" {
-		t.Errorf("host: %d %s", resp.StatusCode, body)
-	}
-	r.wantLine(n+1, map[string]any{"session": r.session.ID, "code": "host_not_allowed"})
-	c = r.dial()
-	c.send("GET /sandbox/x HTTP/1.0\r\n%s\r\n\r\n", r.bearer())
-	if resp, body := c.response("GET"); code(t, resp, body) != "host_not_allowed" {
-		t.Errorf("HTTP/1.0 without a host: %d %s", resp.StatusCode, body)
 	}
 }

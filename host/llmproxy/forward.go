@@ -1,21 +1,22 @@
 package llmproxy
 
 import (
-	"io"
 	"net/http"
 	"net/http/httptrace"
-	"net/textproto"
 	"net/url"
 	"strconv"
 	"sync"
 	"time"
 )
 
-// lingerTime is how long a client may go on sending a body that nobody wants, after its answer: a connection
-// closed at once would be reset, and the answer lost with it.
+// Forwarding does without httputil.ReverseProxy. That one cleans the query, which must arrive as it was sent, and copies
+// the headers of 1xx answers without a filter, so that an upstream could echo the credential there.
+
+// lingerTime is how long a client may go on sending a body that nobody wants, after its answer. A connection closed at
+// once would be reset, and the answer lost with it.
 const lingerTime = time.Second
 
-// exchange is one request on its way. It is one piece of memory on purpose: hundreds may be open at once.
+// exchange is one request on its way. It is one allocation, because hundreds may be open at once.
 type exchange struct {
 	proxy       *Proxy
 	only        string // the one session of this listener, or ""
@@ -25,38 +26,29 @@ type exchange struct {
 	path, query string // as sent
 	line        line
 
-	pairing string // must not go upstream
-	secret  string // the credential as it went upstream: nothing may come back with it
-	added   [2]string
-	target  url.URL
-	out     *http.Request
-	body    requestBody
-	trace   httptrace.ClientTrace
-	flusher *flusher
-	broken  bool // the client's connection ends in the middle of the answer
+	presented  string // the pairing's secret, which must not go upstream
+	credential sent   // must not come back
+	target     url.URL
+	out        *http.Request
+	body       requestBody
+	trace      httptrace.ClientTrace
+	flusher    *flusher
+	broken     bool // the client's connection ends in the middle of the answer
 
 	mu     sync.Mutex // between the transport's goroutines, which pass on 1xx, and the answer itself
-	headed bool       // the answer's header is written: no 1xx any more
+	headed bool       // the answer's header is written, so no 1xx may follow
 }
 
-// forward sends a request that passed every check to the upstream and the answer back (P08–P10). target is
-// the path and query as they go out.
-func (x *exchange) forward(clientID, target string) {
-	provider, err := x.proxy.provider(clientID)
-	if err != nil {
-		x.refuse(&refusal{http.StatusServiceUnavailable, "credential_unavailable", err.Error()})
-		return
-	}
-	bearer := "Bearer " + string(provider.Credential.Reveal())
-	x.secret = bearer[len("Bearer "):]
-	provider.Credential.Wipe()
-	if !locate(&x.target, provider.Upstream, target) {
-		x.refuse(refusePath)
+// forward sends a request that passed every check to the upstream, and the answer back (P08–P10). The target is the
+// path and the query for the upstream.
+func (x *exchange) forward(pairing Pairing, target string) {
+	if no := x.prepare(pairing, target); no != nil {
+		x.refuse(no)
 		return
 	}
 	defer x.finish()
-	x.request(requestHeader(x.r.Header, x.pairing, bearer, &x.added))
-	resp, err := x.proxy.upstream.RoundTrip(x.out)
+	x.request(requestHeader(x.r.Header, x.presented, &x.credential))
+	resp, err := pairing.upstream.RoundTrip(x.out)
 	if err != nil {
 		x.failed(err)
 		return
@@ -66,15 +58,35 @@ func (x *exchange) forward(clientID, target string) {
 		x.refuse(refuseStatus)
 		return
 	}
-	x.head(resp)
-	if err := x.copy(resp.Body, resp.ContentLength); err != nil {
+	if err := x.copy(resp.Body, x.head(resp)); err != nil {
 		x.abort()
 	}
 	x.trailer(resp.Trailer)
 	x.line.outcome = outcomeComplete
 }
 
-// request builds the upstream's request. Its body is read while the answer may already be on its way.
+// prepare reads where the request goes and with which credential, and counts it against its client's limits.
+func (x *exchange) prepare(pairing Pairing, target string) *refusal {
+	provider, err := x.proxy.provider(pairing.ClientID)
+	if err != nil {
+		return &refusal{http.StatusServiceUnavailable, "credential_unavailable", err.Error(), 0}
+	}
+	shaped := x.credential.shape(provider.Auth, string(provider.Credential.Reveal()))
+	provider.Credential.Wipe()
+	switch {
+	case !shaped:
+		return &refusal{http.StatusServiceUnavailable, "credential_unavailable", "the auth of this client is unknown", 0}
+	case !provider.Limits.allow(x.r.Method, target):
+		return refuseLimited
+	case !locate(&x.target, provider.Upstream, target):
+		return refusePath
+	case pairing.ID == "":
+		return nil // the device route counts nothing
+	}
+	return x.proxy.registry.spend(pairing.ID, provider.Limits)
+}
+
+// request builds the request for the upstream. Its body may still be read while the answer comes.
 func (x *exchange) request(header http.Header) {
 	r := x.r
 	x.trace.Got1xxResponse = x.informational
@@ -89,26 +101,26 @@ func (x *exchange) request(header http.Header) {
 	x.body.source, x.body.owner = r.Body, x
 	x.out.Body = &x.body
 	if r.ContentLength < 0 {
-		// Said outright, or the transport would hold back a GET until it has seen a first byte.
+		// Without this the transport would hold back a GET until it has seen a first byte of the body.
 		x.out.TransferEncoding = []string{"chunked"}
 		x.out.Trailer = make(http.Header, len(r.Trailer))
 		for name := range r.Trailer {
-			if !stripped(name) && !holds(name, nil, x.pairing) {
+			if !stripped(name) && !holds(name, nil, x.presented) {
 				x.out.Trailer[name] = nil
 			}
 		}
 	}
 }
 
-// sentAll runs when the end of the client's body was seen: its trailer is complete.
+// sentAll runs at the end of the client's body, when its trailer is complete.
 func (x *exchange) sentAll() {
 	if x.out.Trailer != nil {
-		requestTrailer(x.out.Trailer, x.r.Trailer, x.pairing)
+		copyTrailer(x.out.Trailer, x.r.Trailer, stripped, x.presented)
 	}
 }
 
-// proceed runs before the first byte of the body is asked for, which with Expect: 100-continue is when the
-// upstream wants it. Net/http would tell the client so by itself, but not in turn with other 1xx answers.
+// proceed runs before the first read of the body. With Expect: 100-continue that is when the upstream wants the body.
+// Net/http would tell the client by itself, but not in order with other 1xx answers.
 func (x *exchange) proceed() {
 	if !x.expects() {
 		return
@@ -124,142 +136,38 @@ func (x *exchange) expects() bool {
 	return x.r.ContentLength != 0 && len(x.r.Header["Expect"]) > 0
 }
 
-// informational passes on a 1xx answer. A 100 that the client waits for is proceed's to send.
-func (x *exchange) informational(code int, header textproto.MIMEHeader) error {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if x.headed || !x.r.ProtoAtLeast(1, 1) || code == http.StatusContinue && x.expects() {
-		return nil
-	}
-	h := x.w.Header()
-	responseHeader(h, http.Header(header), x.secret)
-	x.w.WriteHeader(code)
-	clear(h)
-	return nil
-}
-
-// head passes on the answer's status and header, at once or nearly: what comes next may be long in coming.
-func (x *exchange) head(resp *http.Response) {
-	x.mu.Lock()
-	x.headed = true
-	x.mu.Unlock()
-	h := x.w.Header()
-	responseHeader(h, resp.Header, x.secret)
-	for _, name := range [...]string{"Date", "Content-Type"} {
-		if _, ok := h[name]; !ok {
-			h[name] = nil // else net/http adds its own
-		}
-	}
-	for name := range resp.Trailer {
-		if hopByHop(name) || holds(name, nil, x.secret) {
-			continue
-		}
-		h["Trailer"] = append(h["Trailer"], name)
-	}
-	if pending(x.r, &x.body) {
-		h["Connection"] = []string{"close"} // what is left of the body must not be taken for a request
-	}
-	x.line.status = resp.StatusCode
-	x.w.WriteHeader(resp.StatusCode)
-	switch {
-	case resp.ContentLength == 0 || x.r.Method == http.MethodHead: // the end is near
-	case resp.ContentLength > 0 && resp.ContentLength <= shortBuffer:
-		x.flusher = flushSoon(&x.rc)
-	default:
-		x.rc.Flush()
-	}
-}
-
-// copy passes on the body, each piece as it comes. An error is of either side; both end the same way.
-func (x *exchange) copy(body io.Reader, length int64) error {
-	var buf copyBuffer
-	if length > 0 {
-		buf.size = 1
-	}
-	defer buf.release()
-	n := 0
-	for {
-		b := buf.next(n)
-		var err error
-		n, err = body.Read(b)
-		if x.flusher != nil {
-			x.flusher.stop()
-			x.flusher = nil
-		}
-		if n > 0 {
-			m, werr := x.w.Write(b[:n])
-			x.line.out += int64(m)
-			if werr != nil {
-				return werr
-			}
-			if err == nil {
-				if werr := x.rc.Flush(); werr != nil {
-					return werr
-				}
-			}
-		}
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-	}
-}
-
-// trailer passes on what came after the body, announced or not.
-func (x *exchange) trailer(trailer http.Header) {
-	h := x.w.Header()
-	for name, values := range trailer {
-		if len(values) > 0 && !hopByHop(name) && !holds(name, values, x.secret) {
-			h[http.TrailerPrefix+name] = values
-		}
-	}
-}
-
-// abort breaks the client's connection off, so that a body cut short cannot be taken for a whole one. Before
-// HTTP/1.1 a body without a length ends with the connection: only a reset tells.
-func (x *exchange) abort() {
-	x.broken = true
-	if !x.r.ProtoAtLeast(1, 1) {
-		resetOnClose(x.r)
-	}
-	panic(http.ErrAbortHandler)
-}
-
-// failed answers when there is no answer to pass on.
+// failed answers when the upstream gave no answer.
 func (x *exchange) failed(err error) {
 	switch {
 	case x.r.Context().Err() != nil:
 		x.line.canceled()
 		x.abort()
-	case x.body.failure.Load() != nil: // the connection is good, so what came over it was not
+	case x.body.failure.Load() != nil: // the client is still there, so its body is malformed
 		x.refuse(refuseBody)
 	case isTimeout(err):
 		x.refuse(refuseTimeout)
 	default:
-		x.refuse(&refusal{http.StatusBadGateway, "gateway_unreachable", "the model provider cannot be reached: " + reason(err)})
+		x.refuse(&refusal{http.StatusBadGateway, "gateway_unreachable", "the model provider cannot be reached: " + reason(err), 0})
 	}
 }
 
-// finish sees to it that nothing of this request goes on after it: no 1xx, no read of the client's body.
+// finish ensures that nothing of this request goes on after it: no 1xx, and no read of the client's body.
 func (x *exchange) finish() {
 	x.mu.Lock()
 	x.headed = true
 	x.mu.Unlock()
-	if pending(x.r, &x.body) {
+	unread := pending(x.r, &x.body)
+	if unread {
 		x.body.over.Store(true)
-		x.rc.SetReadDeadline(time.Unix(1, 0)) // ends the read in progress, for which the next line waits
-		x.body.mu.Lock()
-		x.body.mu.Unlock()
-		if !x.broken {
-			x.rc.SetReadDeadline(time.Now().Add(lingerTime))
-		}
+		x.rc.SetReadDeadline(time.Unix(1, 0)) // ends the read in progress, which received waits for
 	}
-	x.line.in = x.body.count.Load()
+	x.line.in = x.body.received()
+	if unread && !x.broken {
+		x.rc.SetReadDeadline(time.Now().Add(lingerTime))
+	}
 }
 
-// refuse sends an answer of the proxy's own, at once even if the client is still sending.
+// refuse sends an answer of the proxy's own. It does not wait for a client that is still sending.
 func (x *exchange) refuse(no *refusal) {
 	x.mu.Lock()
 	x.headed = true
@@ -272,6 +180,9 @@ func (x *exchange) refuse(no *refusal) {
 	h["Content-Length"] = []string{strconv.Itoa(len(body))}
 	if no.status == http.StatusMethodNotAllowed {
 		h["Allow"] = []string{"GET, HEAD, POST, PUT, PATCH, DELETE"}
+	}
+	if no.retryAfter > 0 {
+		h["Retry-After"] = []string{strconv.Itoa(no.retryAfter)}
 	}
 	unread := pending(x.r, &x.body)
 	if unread {

@@ -12,11 +12,11 @@ func TestP07LoopbackHost(t *testing.T) {
 	for host, want := range map[string]bool{
 		"127.0.0.1": true, "127.0.0.1:1": true, "127.0.0.1:65535": true, "127.255.255.254": true, "127.1.2.3:80": true,
 		"localhost": true, "LOCALHOST:80": true, "LocalHost.": true, "localhost.:80": true, "127.0.0.1.": true, "127.0.0.1.:80": true,
-		"[::1]": true, "[::1]:80": true, "[0:0:0:0:0:0:0:1]": true, "localhost:": true,
+		"::1": true, "0:0:0:0:0:0:0:1": true, "[::1]": true, "[::1]:80": true, "[0:0:0:0:0:0:0:1]": true, "localhost:": true,
 
 		"": false, ":80": false, "example.com": false, "localhost.example.com": false, "127.0.0.1.example.com": false,
 		"localhost..": false, "128.0.0.1": false, "0.0.0.0": false, "10.0.0.1": false, "127.1": false, "127.0.0.01": false,
-		"2130706433": false, "0x7f.0.0.1": false, "::1": false, "[::1": false, "[::1]80": false, "[::1]:x": false, "[::2]": false, "[::]": false,
+		"2130706433": false, "0x7f.0.0.1": false, "::1:80": false, "::": false, "::2": false, "::1%lo": false, "::ffff:127.0.0.1": false, "[::1": false, "[::1]80": false, "[::1]:x": false, "[::2]": false, "[::]": false,
 		"[::ffff:127.0.0.1]": false, "[::1%lo]": false, "[localhost]": false, "127.0.0.1:80:80": false, "127.0.0.1:abc": false,
 		"127.0.0.1:123456": false, "user@127.0.0.1": false, "127.0.0.1/": false, " 127.0.0.1": false, "localhost\x00": false, "127.0.0.1,example.com": false,
 		"[::1].": false, "..": false, ".": false,
@@ -34,6 +34,9 @@ func FuzzHost(f *testing.F) {
 	f.Fuzz(func(t *testing.T, host string) {
 		if !loopbackHost(host) {
 			return
+		}
+		if addr, err := netip.ParseAddr(host); err == nil && addr.Is6() {
+			host = "[" + host + "]"
 		}
 		// What is accepted is a plain loopback name to package url as well.
 		u, err := url.Parse("http://" + host + "/")
@@ -72,7 +75,9 @@ func TestP07Path(t *testing.T) {
 func TestP07Route(t *testing.T) {
 	for path, want := range map[string]struct{ sandbox, stray bool }{
 		"/sandbox": {true, false}, "/sandbox/": {true, false}, "/sandbox//v1": {true, false}, "/sandbox/sandboxes": {true, false},
-		"/": {}, "/v1/messages": {}, "/v1/sandbox": {}, "/sandbo": {}, "//sandbox": {}, "/a/sandbox": {},
+		"/": {}, "/v1/messages": {}, "/v1/sandbox": {}, "/sandbo": {}, "/a/sandbox": {}, "//": {}, "/%2f": {}, "/.": {}, "/./v1/sandbox": {}, "//v1": {},
+		"//sandbox": {false, true}, "///sandbox/x": {false, true}, "/%2fsandbox/x": {false, true}, "/%2F%2FSandbox": {false, true},
+		"//%73andbox": {false, true}, `/\sandbox`: {false, true}, "/%5csandbox": {false, true}, "/./sandbox": {false, true}, "//.//./sandboxes": {false, true},
 		"/sandboxes": {false, true}, "/sandbox2/v1": {false, true}, "/Sandbox/v1": {false, true}, "/SANDBOX": {false, true},
 		"/%73andbox/v1": {false, true}, "/sandbo%78": {false, true}, "/%53andbox": {false, true}, "/sandbox%2fv1": {false, true},
 		"/sandbox%5cv1": {false, true}, `/sandbox\v1`: {false, true}, "/sandbox;x": {false, true}, "/sandbox.": {false, true},

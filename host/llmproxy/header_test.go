@@ -21,48 +21,42 @@ func parseHeader(text string) http.Header {
 }
 
 // FuzzHeader: no credential and no pairing of the client's ever goes upstream, the proxy's credential always
-// does, and nothing that a Connection header says changes that.
+// does, in one shape, and nothing that a Connection header says changes that.
 func FuzzHeader(f *testing.F) {
-	f.Add("Authorization: Bearer "+fuzzPairing+"\nConnection: authorization, anthropic-beta", realToken)
-	f.Add("x-api-key: k\nCookie: a\nAPI-KEY: k\nX-Llm-Token: k\nproxy-authorization: k", "sk-ant-api03-x")
-	f.Add("X-A: "+fuzzPairing+"\nanthropic-beta: a\nanthropic-beta: oauth-2025-04-20", realToken)
-	f.Add("Connection: x-b\nConnection: , ,close\nX-B: 1\nTE: trailers\nX-"+fuzzPairing+": 1", "t")
-	f.Fuzz(func(t *testing.T, text, secret string) {
+	f.Add("Authorization: Bearer "+fuzzPairing+"\nConnection: authorization, anthropic-beta", "", realToken)
+	f.Add("x-api-key: k\nCookie: a\nAPI-KEY: k\nX-Llm-Token: k\nproxy-authorization: k\nX-Goog-Api-Key: k", "x-goog-api-key", "sk-ant-api03-x")
+	f.Add("X-A: "+fuzzPairing+"\nanthropic-beta: a\nanthropic-beta: oauth-2025-04-20", "bearer", realToken)
+	f.Add("Connection: x-b\nConnection: , ,close\nX-B: 1\nTE: trailers\nX-"+fuzzPairing+": 1", "basic:git", "t")
+	f.Fuzz(func(t *testing.T, text, auth, secret string) {
 		in := parseHeader(text)
-		var room [2]string
-		out := requestHeader(in, fuzzPairing, "Bearer "+secret, &room)
-		wantKey, wantBearer := "", "Bearer "+secret
-		if strings.HasPrefix(secret, apiKeyPrefix) {
-			wantKey, wantBearer = secret, ""
+		var credential sent
+		if ok := credential.shape(auth, secret); ok != ValidAuth(auth) {
+			t.Fatalf("%q: %v", auth, ok)
+		} else if !ok {
+			return
 		}
-		if out.Get("X-Api-Key") != wantKey || out.Get("Authorization") != wantBearer || len(out["Authorization"])+len(out["X-Api-Key"]) != 1 {
+		out := requestHeader(in, fuzzPairing, &credential)
+		if got := out[credential.header]; len(got) != 1 || got[0] != credential.values[0] {
 			t.Errorf("credential: %q", out)
 		}
-		if wantKey == "" && strings.Count(","+strings.ReplaceAll(out.Get(betaHeader), " ", "")+",", ","+oauthBeta+",") < 1 || len(out[betaHeader]) > 1 && wantKey == "" {
-			t.Errorf("beta: %q", out[betaHeader])
+		own := map[string]bool{credential.header: true}
+		if credential.oauth {
+			own[betaHeader] = true
+			if list := "," + strings.ReplaceAll(out.Get(betaHeader), " ", "") + ","; len(out[betaHeader]) != 1 || !strings.Contains(list, ","+oauthBeta+",") {
+				t.Errorf("beta: %q", out[betaHeader])
+			}
 		}
 		for name, values := range out {
-			if name == "Authorization" || name == "X-Api-Key" {
-				continue
-			}
-			if stripped(name) {
+			if stripped(name) && !own[name] {
 				t.Errorf("%s goes upstream", name)
 			}
-			if strings.Contains(strings.ToLower(name), strings.ToLower(fuzzPairing)) {
+			if holds(name, values, fuzzPairing) && !own[name] {
 				t.Errorf("the pairing goes upstream in %q", name)
 			}
-			for _, v := range values {
-				if strings.Contains(v, fuzzPairing) {
-					t.Errorf("the pairing goes upstream in %s", name)
-				}
-			}
-			for _, v := range in["Connection"] {
-				for token := range strings.SplitSeq(v, ",") {
-					named := http.CanonicalHeaderKey(strings.TrimSpace(token))
-					if named == name && name != betaHeader && !(name == "User-Agent" && values == nil) {
-						t.Errorf("%s goes upstream, though Connection names it", name)
-					}
-				}
+		}
+		for name := range connectionNames(in) {
+			if values, kept := out[name]; kept && values != nil && !own[name] {
+				t.Errorf("%s goes upstream, though Connection names it", name)
 			}
 		}
 	})
@@ -70,6 +64,7 @@ func FuzzHeader(f *testing.F) {
 
 func FuzzPresented(f *testing.F) {
 	f.Add("Authorization: Bearer " + fuzzPairing)
+	f.Add("Authorization: Basic eDo=\nApi-Key: a\nX-Goog-Api-Key: b")
 	f.Add("Authorization: bearer  x\nX-Api-Key: y\nx-agentdesktop-pairing: z")
 	f.Fuzz(func(t *testing.T, text string) {
 		values := presented(nil, parseHeader(text))
@@ -77,7 +72,7 @@ func FuzzPresented(f *testing.F) {
 			t.Errorf("%d values", len(values))
 		}
 		for _, v := range values {
-			if !strings.Contains(text, v) {
+			if !strings.Contains(text, v) && !strings.Contains(strings.ToLower(text), "basic") {
 				t.Errorf("%q was not sent", v)
 			}
 		}
@@ -86,8 +81,11 @@ func FuzzPresented(f *testing.F) {
 
 func TestResponseHeader(t *testing.T) {
 	in := parseHeader("Connection: x-named\nX-Named: 1\nX-Kept: a\nX-Kept: b\nTrailer: x\nUpgrade: h2c\nX-Echo: <" + realToken + ">\nX-" + realToken + ": 1")
+	var credential sent
+	credential.shape("basic:git", realToken)
+	in.Set("X-Basic", "it was "+credential.values[0])
 	out := http.Header{}
-	responseHeader(out, in, realToken)
+	responseHeader(out, in, &credential)
 	if len(out) != 1 || fmt.Sprint(out["X-Kept"]) != "[a b]" {
 		t.Errorf("%v", out)
 	}
@@ -95,9 +93,10 @@ func TestResponseHeader(t *testing.T) {
 
 // Some servers read X_Api_Key as X-Api-Key.
 func TestUnderscores(t *testing.T) {
-	in := parseHeader("X_Api_Key: k\napi_KEY: k\nX-Api_Key: k\nProxy_Authorization: k\nX_Agentdesktop_Pairing: p\nContent_Length: 3\nTransfer_Encoding: chunked\nX_Kept: 1")
-	var room [2]string
-	out := requestHeader(in, fuzzPairing, "Bearer "+realToken, &room)
+	in := parseHeader("X_Api_Key: k\nx_goog_api_key: k\napi_KEY: k\nX-Api_Key: k\nProxy_Authorization: k\nX_Agentdesktop_Pairing: p\nContent_Length: 3\nTransfer_Encoding: chunked\nX_Kept: 1")
+	var credential sent
+	credential.shape("", realToken)
+	out := requestHeader(in, fuzzPairing, &credential)
 	if delete(out, "User-Agent"); len(out) != 3 || out["X_kept"] == nil || out.Get("Authorization") != "Bearer "+realToken {
 		t.Errorf("%q", out)
 	}

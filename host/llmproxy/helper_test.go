@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"log"
 	"log/slog"
 	"net"
 	"net/http"
@@ -95,59 +94,68 @@ type rig struct {
 	mu     sync.Mutex
 	base   *url.URL // what the provider function gives, or its error
 	token  string
+	auth   string
+	limits Limits
 	err    error
 	policy Policy
 	unsure error // why there is no policy
 	asked  []string
 	events []Event
 
-	session Session
-	pairing string
+	session Pairing // that of the client claude-code
+	pairing string  // its secret
 }
 
 func newRig(t *testing.T, upstream http.HandlerFunc) *rig {
 	t.Helper()
-	r := &rig{t: t, log: &logBuffer{}, clock: newFakeClock(), token: realToken}
-	r.upstream = httptest.NewServer(upstream)
-	t.Cleanup(r.upstream.Close)
-	base, err := url.Parse(r.upstream.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.start(base)
-	return r
+	s := httptest.NewServer(upstream)
+	t.Cleanup(s.Close)
+	return startRig(t, mustURL(s.URL), s)
 }
 
-func (r *rig) start(base *url.URL) {
-	t := r.t
-	r.base = base
+// rigAt is a rig whose upstream is whatever answers on l.
+func rigAt(t *testing.T, l net.Listener) *rig {
+	t.Helper()
+	t.Cleanup(func() { l.Close() })
+	return startRig(t, &url.URL{Scheme: "http", Host: l.Addr().String()}, nil)
+}
+
+func startRig(t *testing.T, base *url.URL, upstream *httptest.Server) *rig {
+	t.Helper()
+	r := &rig{t: t, log: &logBuffer{}, clock: newFakeClock(), token: realToken, base: base, upstream: upstream}
 	r.proxy = newProxy(Config{
 		Provider:      r.provider,
 		Policy:        func() (Policy, error) { r.mu.Lock(); defer r.mu.Unlock(); return r.policy, r.unsure },
 		DevicePairing: credential.NewSecret([]byte(deviceTest)),
-		Log:           slog.New(slog.NewJSONHandler(r.log, nil)),
+		Log:           slogTo(r.log),
 		Audit:         func(e Event) { r.mu.Lock(); defer r.mu.Unlock(); r.events = append(r.events, e) },
 	}, r.clock.read)
-	t.Cleanup(func() { r.proxy.Close() })
 	l := listenLoopback(t)
 	r.addr = l.Addr().String()
-	served := make(chan error, 1)
-	go func() { served <- r.proxy.Serve(l) }()
+	if err := r.proxy.Start(l); err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(func() {
 		r.proxy.Close()
-		if err := <-served; err != nil {
-			t.Errorf("Serve: %v", err)
-		}
-		if strings.Contains(r.log.String(), realToken) || r.pairing != "" && strings.Contains(r.log.String(), r.pairing) {
+		if strings.Contains(r.log.String(), realToken) || strings.Contains(r.log.String(), r.pairing) {
 			t.Errorf("the log holds a secret:\n%s", r.log)
 		}
 	})
-	r.until("listening", func() bool { return r.proxy.BaseURL() != "" })
-	session, pairing, err := r.proxy.Create("claude-code", 0)
+	made, secret, err := r.proxy.Create("claude-code", 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.session, r.pairing = session, string(pairing.Reveal())
+	r.session, r.pairing = made, string(secret.Reveal())
+	return r
+}
+
+// plainConfig is what New needs at least.
+func plainConfig() Config {
+	return Config{
+		Policy: func() (Policy, error) { return Policy{}, nil },
+		Log:    slog.New(slog.DiscardHandler),
+		Audit:  func(Event) {},
+	}
 }
 
 func listenLoopback(t *testing.T) net.Listener {
@@ -163,7 +171,7 @@ func (r *rig) provider(clientID string) (Provider, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.asked = append(r.asked, clientID)
-	return Provider{r.base, credential.NewSecret([]byte(r.token))}, r.err
+	return Provider{r.base, credentialOf(r.token), r.auth, r.limits}, r.err
 }
 
 func (r *rig) set(f func()) {
@@ -210,14 +218,7 @@ func (r *rig) wantLine(n int, want map[string]any) {
 	}
 }
 
-// rigAt is a rig whose upstream is whatever answers on l.
-func rigAt(t *testing.T, l net.Listener) *rig {
-	t.Helper()
-	t.Cleanup(func() { l.Close() })
-	r := &rig{t: t, log: &logBuffer{}, clock: newFakeClock(), token: realToken}
-	r.start(&url.URL{Scheme: "http", Host: l.Addr().String()})
-	return r
-}
+func credentialOf(token string) credential.Secret { return credential.NewSecret([]byte(token)) }
 
 func slogTo(w io.Writer) *slog.Logger { return slog.New(slog.NewJSONHandler(w, nil)) }
 
@@ -228,5 +229,3 @@ func mustURL(s string) *url.URL {
 	}
 	return u
 }
-
-func slogErrors() *log.Logger { return log.New(io.Discard, "", 0) }

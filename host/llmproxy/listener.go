@@ -18,61 +18,23 @@ func connLimit(only string) int {
 	return maxSessionConns
 }
 
-// listener hands out connections that know their proxy, a bounded number at a time. At the bound a new one takes the
-// place of the one that has gone longest without a request that anybody works on: connections which are merely open
-// cost whoever opens them nothing, and must keep nobody else out (P14). While all are being worked on the new one waits.
+// listener bounds its open connections (P14). An open connection costs its client nothing, so at the limit a new one
+// takes the place of an idle one: the one whose last request ended first. While every connection serves a request, the
+// new one waits.
 type listener struct {
 	net.Listener
 	proxy *Proxy
 	limit int
 
 	mu     sync.Mutex
-	change sync.Cond // of anything below
-	open   int
-	idle   queue
+	change sync.Cond        // of conns or closed
+	conns  map[*conn]uint64 // the open ones, each with the value of turn when it became idle; 0: it serves a request
+	turn   uint64
 	closed bool
 }
 
-// queue is connections without a request, the longest idle first. A list of package container would allocate at each
-// request.
-type queue struct{ first, last *conn }
-
-// place is where a connection stands in a queue.
-type place struct {
-	waiting    bool
-	prev, next *conn
-}
-
-func (q *queue) push(c *conn) {
-	c.place = place{waiting: true, prev: q.last}
-	if q.last != nil {
-		q.last.next = c
-	} else {
-		q.first = c
-	}
-	q.last = c
-}
-
-// remove takes c out, if it is in there.
-func (q *queue) remove(c *conn) {
-	if !c.waiting {
-		return
-	}
-	if c.prev != nil {
-		c.prev.next = c.next
-	} else {
-		q.first = c.next
-	}
-	if c.next != nil {
-		c.next.prev = c.prev
-	} else {
-		q.last = c.prev
-	}
-	c.place = place{}
-}
-
 func newListener(l net.Listener, p *Proxy, limit int) *listener {
-	own := &listener{Listener: l, proxy: p, limit: limit}
+	own := &listener{Listener: l, proxy: p, limit: limit, conns: map[*conn]uint64{}}
 	own.change.L = &own.mu
 	return own
 }
@@ -83,35 +45,45 @@ func (l *listener) Accept() (net.Conn, error) {
 		return nil, err
 	}
 	c := &conn{Conn: nc, proxy: l.proxy, listener: l, fresh: true}
-	oldest, ok := l.enter(c)
+	replaced, ok := l.enter(c)
 	if !ok {
 		nc.Close()
 		return nil, net.ErrClosed
 	}
-	if oldest != nil {
-		oldest.Conn.Close() // net/http sees it, and closes the rest
+	if replaced != nil {
+		replaced.Conn.Close() // net/http notices, and closes the rest
 	}
 	return c, nil
 }
 
-// enter counts c once there is room, and returns the connection that has to make it; false when the listener was
-// closed meanwhile.
-func (l *listener) enter(c *conn) (oldest *conn, ok bool) {
+// enter adds c once there is room, and returns the connection that has to make room. It returns false if the listener
+// was closed meanwhile.
+func (l *listener) enter(c *conn) (replaced *conn, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for l.open >= l.limit && l.idle.first == nil && !l.closed {
+	for len(l.conns) >= l.limit && !l.closed {
+		if replaced = l.longestIdle(); replaced != nil {
+			delete(l.conns, replaced)
+			break
+		}
 		l.change.Wait()
 	}
 	if l.closed {
-		return nil, false
+		return replaced, false
 	}
-	if l.open >= l.limit {
-		oldest = l.idle.first
-		l.drop(oldest)
+	l.turn++
+	l.conns[c] = l.turn
+	return replaced, true
+}
+
+// longestIdle returns nil if no connection is idle. It looks at all of them, but only a full listener calls it.
+func (l *listener) longestIdle() (oldest *conn) {
+	for c, since := range l.conns {
+		if since > 0 && (oldest == nil || since < l.conns[oldest]) {
+			oldest = c
+		}
 	}
-	l.open++
-	l.idle.push(c)
-	return oldest, true
+	return oldest
 }
 
 func (l *listener) Close() error {
@@ -122,19 +94,22 @@ func (l *listener) Close() error {
 	return l.Listener.Close()
 }
 
-// works notes that c has a request with a handler.
-func (l *listener) works(c *conn) {
+// busy notes that c serves a request.
+func (l *listener) busy(c *conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.idle.remove(c)
+	if _, open := l.conns[c]; open {
+		l.conns[c] = 0
+	}
 }
 
-// waits notes that c has none any more.
-func (l *listener) waits(c *conn) {
+// idle notes that c has answered its request.
+func (l *listener) idle(c *conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !c.gone && !c.waiting {
-		l.idle.push(c)
+	if since, open := l.conns[c]; open && since == 0 {
+		l.turn++
+		l.conns[c] = l.turn
 		l.change.Broadcast()
 	}
 }
@@ -143,16 +118,6 @@ func (l *listener) waits(c *conn) {
 func (l *listener) leave(c *conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.drop(c)
-}
-
-// drop takes c out of the count, once. The caller has the lock.
-func (l *listener) drop(c *conn) {
-	if c.gone {
-		return
-	}
-	c.gone = true
-	l.idle.remove(c)
-	l.open--
+	delete(l.conns, c)
 	l.change.Broadcast()
 }

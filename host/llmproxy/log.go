@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 const logMessage = "LLM proxy sandbox request"
@@ -12,17 +13,17 @@ const logMessage = "LLM proxy sandbox request"
 // How a request ended (P12).
 const (
 	outcomeComplete = "complete"
-	outcomeCanceled = "canceled" // the client was gone before the response's header
-	outcomeAborted  = "aborted"  // broken off in the middle of the body, by whichever side
+	outcomeCanceled = "canceled" // the client left before the answer's header
+	outcomeAborted  = "aborted"  // either side broke off in the answer's body
 )
 
-// Bounds of what a client can write into a log.
+// What a client can write into the log is bounded.
 const (
 	maxLogMethod = 32
 	maxLogPath   = 1024
 )
 
-// line gathers what a request's log line says. Only record writes it.
+// line collects what a request's log line says. Only record writes it.
 type line struct {
 	method, path      string
 	session, clientID string
@@ -32,15 +33,15 @@ type line struct {
 	outcome           string
 }
 
-// record runs serve with l and writes the line when serve is over, whichever way: an early return,
-// http.ErrAbortHandler and any other panic included. Nothing else writes a line, and nothing that serve can
-// call does, so a line is neither forgotten nor written twice. The proxy's end waits for it.
+// record runs serve and then writes the line l, however serve ends: it may return early, or panic with
+// http.ErrAbortHandler or anything else. Nothing else writes a line, so none is lost or written twice. Close waits for
+// it. The argument is passed on so that no caller needs a closure, which would allocate.
 func record[T any](p *Proxy, l *line, serve func(T), with T) {
-	p.running(1)
-	defer p.running(-1)
+	p.addServing(1)
+	defer p.addServing(-1)
 	start := time.Now()
-	l.outcome = outcomeAborted // what remains when serve says nothing
-	defer func() { write(p.log, l, time.Since(start)) }()
+	l.outcome = outcomeAborted // unless serve says otherwise
+	defer func() { write(p.config.Log, l, time.Since(start)) }()
 	serve(with)
 }
 
@@ -59,29 +60,26 @@ func write(log *slog.Logger, l *line, took time.Duration) {
 	)
 }
 
-// hidePairings replaces whatever could be a pairing: a program that puts its own, or the device pairing, into a
-// path by mistake must not publish it here, even where the request is refused before anybody looked it up.
-// No path of the providers has a run of characters that long.
+// hidePairings replaces whatever could be a pairing. A program may put one into a path by mistake, and the request may
+// be refused before anybody looks it up. No provider's path has a run of that many such characters.
 func hidePairings(s string) string {
-	if len(s) < pairingLen {
+	if len(s) < secretLen {
 		return s
 	}
-	decoded, hidden, start := unescapeGood(s), false, 0
+	decoded, hidden := unescapeGood(s), false
 	var out strings.Builder
-	for i := 0; i <= len(decoded); i++ {
-		if i < len(decoded) && pairingChar(decoded[i]) {
-			continue
-		}
-		if i-start >= pairingLen {
+	for decoded != "" {
+		run := len(decoded) - len(strings.TrimLeftFunc(decoded, func(c rune) bool { return c < utf8.RuneSelf && secretChar(byte(c)) }))
+		if run >= secretLen {
 			out.WriteString("[hidden]")
 			hidden = true
 		} else {
-			out.WriteString(decoded[start:i])
+			out.WriteString(decoded[:run])
 		}
-		if i < len(decoded) {
-			out.WriteByte(decoded[i])
+		if decoded = decoded[run:]; decoded != "" {
+			out.WriteByte(decoded[0])
+			decoded = decoded[1:]
 		}
-		start = i + 1
 	}
 	if !hidden {
 		return s // as sent
@@ -101,7 +99,7 @@ func (l *line) answered(no *refusal) {
 	l.status, l.code, l.outcome = no.status, no.code, outcomeComplete
 }
 
-// canceled notes that the client was gone before the response's header.
+// canceled notes that the client left before the answer's header.
 func (l *line) canceled() {
 	l.status, l.code, l.outcome = 0, "", outcomeCanceled
 }

@@ -1,13 +1,17 @@
 package llmproxy
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
+
+	"hostshim/shim"
 )
 
-// Errors of creation, each with its HTTP status in api.go.
+// Why no pairing was made. createStatus maps them to HTTP.
 var (
 	ErrClientID   = errors.New("client id must match [a-z0-9][a-z0-9._-]{0,63}")
 	ErrNotAllowed = errors.New("client id is not among allowed_client_ids")
@@ -15,11 +19,11 @@ var (
 	ErrIdle       = errors.New("idle timeout must be 1 to 86400 whole seconds")
 )
 
-// Policy says who may have a pairing. It is asked at creation; Allowed is asked again at every sweep (P05).
+// Policy says who may have a pairing (P05). All of it counts when a pairing is made; Allowed counts every minute after.
 type Policy struct {
 	Allowed      []string      // nil allows all
-	Subscription []string      // programs that use a subscription of their own
-	Idle         time.Duration // when a creation names none; 0 is 30 minutes
+	Subscription []string      // programs that have a subscription of their own
+	Idle         time.Duration // for a pairing that is made without one; 0 is 30 minutes
 }
 
 const (
@@ -31,14 +35,9 @@ func (p Policy) allows(clientID string) bool {
 	return p.Allowed == nil || slices.Contains(p.Allowed, clientID)
 }
 
-// admit checks a creation and returns the idle time that it gets.
+// admit checks who asks for a pairing, and returns its idle time.
 func (p Policy) admit(clientID string, idle time.Duration) (time.Duration, error) {
-	if idle == 0 {
-		idle = p.Idle
-	}
-	if idle == 0 {
-		idle = defaultIdle
-	}
+	idle = cmp.Or(idle, p.Idle, defaultIdle)
 	switch {
 	case !validClientID(clientID):
 		return 0, fmt.Errorf("%w: got %.80q", ErrClientID, clientID)
@@ -52,19 +51,8 @@ func (p Policy) admit(clientID string, idle time.Duration) (time.Duration, error
 	return idle, nil
 }
 
-// validClientID says whether id matches [a-z0-9][a-z0-9._-]{0,63}.
+// validClientID reports whether id matches [a-z0-9][a-z0-9._-]{0,63}, which is a session id's pattern in lower case and
+// at half the length.
 func validClientID(id string) bool {
-	if id == "" || len(id) > 64 {
-		return false
-	}
-	for i := 0; i < len(id); i++ {
-		c := id[i]
-		switch {
-		case c >= 'a' && c <= 'z', c >= '0' && c <= '9':
-		case i > 0 && (c == '.' || c == '_' || c == '-'):
-		default:
-			return false
-		}
-	}
-	return true
+	return len(id) <= 64 && shim.ValidSessionID(id) && strings.ToLower(id) == id
 }

@@ -6,46 +6,40 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
-	"net/url"
+	"slices"
 	"sync"
 	"time"
 
 	"hostshim/host/credential"
 )
 
-// The server's limits (P14). There is no write timeout: a stream may last for hours.
+// The server's limits (P14). There is no write timeout, because a stream may last for hours.
 const (
 	headerReadTimeout = 10 * time.Second
 	idleConnTimeout   = 2 * time.Minute
-	maxHeader         = 64<<10 - 4<<10 // net/http reads 4 KiB more before it gives up
-	sweepEvery        = time.Minute    // P03, P05
+	maxHeader         = 64<<10 - 4<<10 // net/http reads 4 KiB more before it refuses
+	expireEvery       = time.Minute    // P03, P05
 	closeWait         = 2 * time.Second
 )
 
-// Config is what a Proxy is made of.
+// Config is what a Proxy is made of. Only the device pairing may be missing.
 type Config struct {
-	Provider      func(clientID string) (Provider, error) // asked for each request that passed every check (P09); "" is the device route
-	Policy        func() (Policy, error)                  // asked at each creation and sweep; nil allows all
+	Provider      func(clientID string) (Provider, error) // called for each request that passed every check (P09); "" is the device route
+	Policy        func() (Policy, error)                  // called when a pairing is made, and at each expire
 	DevicePairing credential.Secret                       // empty closes the device route
-	Log           *slog.Logger                            // nil drops everything
-	Audit         func(Event)                             // told of every pairing made, refused or ended; may be nil
-}
-
-// Provider is where a request goes and the credential that it gets there. They come together, from one reading of
-// the settings: a change between two readings would send one provider's credential to another.
-type Provider struct {
-	Upstream   *url.URL
-	Credential credential.Secret // the proxy wipes it
+	Log           *slog.Logger
+	Audit         func(Event) // called for every pairing that is made, refused or ended
 }
 
 // Event is something that happened to a pairing.
 type Event struct {
 	Name    string // EventCreate or EventRevoke
-	Session Session
-	Reason  string // why a pairing ended: revoked, idle, or its client id is no longer allowed
-	Err     error  // why none was made
+	Pairing Pairing
+	Reason  string // why the pairing ended: revoked, idle, or its client id is no longer allowed
+	Err     error  // why no pairing was made
 }
 
 // Names of events (H09).
@@ -57,24 +51,24 @@ const (
 // Proxy is the model proxy. Its methods may be called at any time, from any goroutine.
 type Proxy struct {
 	config   Config
-	log      *slog.Logger
 	device   [sha256.Size]byte // of the device pairing
-	upstream *http.Transport
+	upstream *http.Transport   // of the device route
 	registry *registry
-	stop     chan struct{} // ends the sweeper
+	headers  headerBudget
+	stop     chan struct{} // ends expireLoop
 
-	requests context.Context // that of all of them
-	breakOff func()          // ends it
+	requests context.Context // the parent of every request's context
+	breakOff func()          // cancels it
 
 	mu      sync.Mutex
 	closed  bool
 	address net.Addr // of the shared listener, while it serves
 	servers map[*http.Server]bool
 	serving int           // requests whose line is not written yet
-	quiet   chan struct{} // closed when there are none; nil: nobody waits
+	drained chan struct{} // closed once there are none; nil while nobody waits
 }
 
-// New makes a proxy that serves nothing yet. Close or Shutdown must end it.
+// New makes a proxy that serves nothing yet. Close must end it.
 func New(config Config) *Proxy {
 	return newProxy(config, systemClock())
 }
@@ -82,7 +76,6 @@ func New(config Config) *Proxy {
 func newProxy(config Config, now clock) *Proxy {
 	p := &Proxy{
 		config:   config,
-		log:      config.Log,
 		device:   sha256.Sum256(config.DevicePairing.Reveal()),
 		upstream: newUpstream(),
 		registry: &registry{now: now},
@@ -90,23 +83,11 @@ func newProxy(config Config, now clock) *Proxy {
 		servers:  map[*http.Server]bool{},
 	}
 	p.requests, p.breakOff = context.WithCancel(context.Background())
-	if p.log == nil {
-		p.log = slog.New(slog.DiscardHandler)
-	}
-	go p.sweeper()
+	go p.expireLoop()
 	return p
 }
 
-// Serve serves both routes on l until l or the proxy is closed.
-func (p *Proxy) Serve(l net.Listener) error {
-	s, err := p.open(l, "")
-	if err != nil {
-		return err
-	}
-	return p.serve(s, l, "")
-}
-
-// Start does the same in the background. BaseURL is known when it returns.
+// Start serves both routes on l in the background, until l or the proxy is closed. BaseURL is set when it returns.
 func (p *Proxy) Start(l net.Listener) error {
 	s, err := p.open(l, "")
 	if err != nil {
@@ -114,14 +95,14 @@ func (p *Proxy) Start(l net.Listener) error {
 	}
 	go func() {
 		if err := p.serve(s, l, ""); err != nil {
-			p.log.Error("the model proxy's listener failed", "error", err.Error())
+			p.config.Log.Error("the model proxy's listener failed", "error", err.Error())
 		}
 	}()
 	return nil
 }
 
-// ServeSession serves one session's own listener (B04): /sandbox alone, and that session's pairing alone. The
-// caller closes l when the session ends; a response that is running then still completes (P11).
+// ServeSession serves the listener of one session (B04): the sandbox route alone, for that session's pairing alone. The
+// caller closes l when the session ends. A response that is running then still completes (P11).
 func (p *Proxy) ServeSession(l net.Listener, id string) error {
 	if id == "" {
 		return errors.New("a session's listener needs the session's id")
@@ -133,7 +114,7 @@ func (p *Proxy) ServeSession(l net.Listener, id string) error {
 	return p.serve(s, l, id)
 }
 
-// open makes the server of a listener, which it closes if there is none to be.
+// open makes the server of a listener. It closes the listener if that cannot be served.
 func (p *Proxy) open(l net.Listener, only string) (*http.Server, error) {
 	if a, ok := l.Addr().(*net.TCPAddr); !ok || !a.IP.IsLoopback() {
 		l.Close()
@@ -161,19 +142,19 @@ func (p *Proxy) serve(s *http.Server, l net.Listener, only string) error {
 		p.address = nil
 	}
 	p.mu.Unlock()
-	if !errors.Is(err, net.ErrClosed) {
-		p.forget(s)
-		if errors.Is(err, http.ErrServerClosed) {
-			return nil
-		}
-		return err
+	switch {
+	case errors.Is(err, net.ErrClosed):
+		// The listener is closed, its connections are not. Idle ones close now, busy ones after their response.
+		go func() {
+			s.Shutdown(context.Background())
+			p.forget(s)
+		}()
+		return nil
+	case errors.Is(err, http.ErrServerClosed):
+		err = nil
 	}
-	// The listener is gone, the connections are not: idle ones close now, busy ones after their response.
-	go func() {
-		s.Shutdown(context.Background())
-		p.forget(s)
-	}()
-	return nil
+	p.forget(s)
+	return err
 }
 
 func (p *Proxy) forget(s *http.Server) {
@@ -184,22 +165,22 @@ func (p *Proxy) forget(s *http.Server) {
 
 func (p *Proxy) server(only string) *http.Server {
 	s := &http.Server{
-		Handler:                      front{p, only},
+		Handler:                      handler{p, only},
 		ReadHeaderTimeout:            headerReadTimeout,
 		IdleTimeout:                  idleConnTimeout,
 		MaxHeaderBytes:               maxHeader,
-		DisableGeneralOptionsHandler: true, // OPTIONS * is refused like any other
+		DisableGeneralOptionsHandler: true, // OPTIONS * is refused like any other OPTIONS
 		ConnState:                    followConn,
 		ConnContext:                  rememberConn,
 		BaseContext:                  func(net.Listener) context.Context { return p.requests },
-		ErrorLog:                     slog.NewLogLogger(p.log.Handler(), slog.LevelWarn),
+		ErrorLog:                     slog.NewLogLogger(p.config.Log.Handler(), slog.LevelWarn),
 		Protocols:                    new(http.Protocols),
 	}
 	s.Protocols.SetHTTP1(true)
 	return s
 }
 
-// BaseURL is what a sandboxed program takes for its model provider, "" while the shared listener does not serve.
+// BaseURL is the base URL of the shared listener for a sandboxed program, or "" while that listener does not serve.
 func (p *Proxy) BaseURL() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -209,50 +190,43 @@ func (p *Proxy) BaseURL() string {
 	return "http://" + p.address.String() + "/sandbox"
 }
 
-// Close ends everything at once, running responses too, and waits until each has its line in the log, closeWait
-// at most.
+// Close cancels the requests in flight and waits for their log lines, for closeWait at most.
 func (p *Proxy) Close() error {
 	var err error
 	for _, s := range p.end() {
 		err = errors.Join(err, s.Close())
 	}
-	p.breakOff() // net/http does not see a client go while its body waits for the upstream
+	p.breakOff() // net/http does not notice that a client left while its body waits for the upstream
 	p.upstream.CloseIdleConnections()
-	p.mu.Lock()
-	if p.quiet == nil {
-		p.quiet = make(chan struct{})
+	for _, pairing := range p.registry.list() {
+		pairing.upstream.CloseIdleConnections()
 	}
-	quiet := p.quiet
+	p.mu.Lock()
+	if p.drained == nil {
+		p.drained = make(chan struct{})
+	}
+	drained := p.drained
 	p.mu.Unlock()
-	p.running(0)
+	p.addServing(0)
 	select {
-	case <-quiet:
+	case <-drained:
 	case <-time.After(closeWait):
 		err = errors.Join(err, fmt.Errorf("a request's line was not written within %v", closeWait))
 	}
 	return err
 }
 
-// running counts the requests that are being served; n is how many more.
-func (p *Proxy) running(n int) {
+// addServing changes the number of requests whose line is not written yet.
+func (p *Proxy) addServing(n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.serving += n; p.serving == 0 && p.quiet != nil {
-		close(p.quiet)
-		p.quiet = nil
+	if p.serving += n; p.serving == 0 && p.drained != nil {
+		close(p.drained)
+		p.drained = nil
 	}
 }
 
-// Shutdown takes no new request and waits for running responses, until ctx is over.
-func (p *Proxy) Shutdown(ctx context.Context) error {
-	var err error
-	for _, s := range p.end() {
-		err = errors.Join(err, s.Shutdown(ctx))
-	}
-	p.upstream.CloseIdleConnections()
-	return err
-}
-
+// end lets no further listener in and returns the servers there are.
 func (p *Proxy) end() []*http.Server {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -260,22 +234,18 @@ func (p *Proxy) end() []*http.Server {
 		p.closed = true
 		close(p.stop)
 	}
-	var servers []*http.Server
-	for s := range p.servers {
-		servers = append(servers, s)
-	}
-	return servers
+	return slices.Collect(maps.Keys(p.servers))
 }
 
-func (p *Proxy) sweeper() {
-	tick := time.NewTicker(sweepEvery)
+func (p *Proxy) expireLoop() {
+	tick := time.NewTicker(expireEvery)
 	defer tick.Stop()
 	for {
 		select {
 		case <-p.stop:
 			return
 		case <-tick.C:
-			p.sweep()
+			p.expire()
 		}
 	}
 }

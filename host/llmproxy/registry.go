@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
+	"net/http"
 	"slices"
 	"sync"
 	"time"
@@ -14,14 +15,14 @@ import (
 	"hostshim/host/credential"
 )
 
-// maxSessions bounds the registry (P01): a lookup compares with every entry.
-const maxSessions = 64
+// maxPairings bounds the registry (P01), because each lookup compares with every entry.
+const maxPairings = 64
 
-// pairingLen is the length of 32 random bytes in base64url without padding.
-const pairingLen = 43
+// secretLen is the length of 32 random bytes in base64url without padding.
+const secretLen = 43
 
-// ErrBound says that no further session fits.
-var ErrBound = fmt.Errorf("the bound of %d sessions is reached, revoke one first", maxSessions)
+// ErrBound reports that the registry is full.
+var ErrBound = fmt.Errorf("the bound of %d sessions is reached, revoke one first", maxPairings)
 
 // Why a pairing ended.
 const (
@@ -30,28 +31,31 @@ const (
 	endPolicy  = "client id no longer allowed"
 )
 
-// Session is what is known of a pairing: all but the pairing.
-type Session struct {
+// Pairing is what the proxy knows of a pairing, which is everything but its secret.
+type Pairing struct {
 	ID       string // 16 lower-case hex
 	ClientID string
 	Idle     time.Duration
 	Created  time.Time
 	LastUsed time.Time
+	Requests int // that went upstream
 
-	launch bool   // of a launch, which ends it: not counted to the bound
-	own    string // base URL on a listener of its own, where alone it is taken; "": the shared one
+	launch bool   // belongs to a launch that revokes it, so the bound does not count it
+	own    string // base URL of the only listener that takes it; "": the shared listener takes it
+
+	upstream *http.Transport // its own connections: what breaks one of HTTP/2 breaks no other session's requests
 }
 
-// ended is a session that left the registry, and why.
+// ended is a pairing that left the registry, and why.
 type ended struct {
-	session Session
+	pairing Pairing
 	reason  string
 }
 
-// instant is a moment on both clocks. The wall clock runs on while the machine is suspended, the other cannot
-// be set back: idle time is over when either says so (P03).
+// instant is a moment on both clocks. The wall clock runs on while the machine is suspended, and the monotonic clock
+// cannot be set back. A pairing has expired when either clock says so (P03).
 type instant struct {
-	wall time.Time     // without Go's monotonic reading, which would win over it
+	wall time.Time     // without Go's monotonic reading, which would take precedence
 	run  time.Duration // since the clock was made, on the monotonic clock
 }
 
@@ -66,58 +70,58 @@ func systemClock() clock {
 }
 
 type entry struct {
-	session Session
-	digest  [sha256.Size]byte
+	pairing Pairing
+	digest  [sha256.Size]byte // of the secret
 	used    instant
+	recent  []time.Duration // when the requests of the last minute began, on the monotonic clock; only if they are limited
 }
 
 func (e *entry) expired(now instant) bool {
-	return now.wall.Sub(e.used.wall) >= e.session.Idle || now.run-e.used.run >= e.session.Idle
+	return now.wall.Sub(e.used.wall) >= e.pairing.Idle || now.run-e.used.run >= e.pairing.Idle
 }
 
-// registry holds the live pairings, in memory only (P04). Every method first removes what has expired, so an
-// entry that anybody saw expired is gone for good, whatever the clocks do next.
+// registry holds the live pairings, in memory only (P04). Every method first removes the expired ones, so a pairing
+// that was seen expired cannot revive, whatever the clocks do next.
 type registry struct {
 	now clock
 
 	mu      sync.Mutex
 	entries []*entry
-	over    []ended // left, not yet reported
+	over    []ended // left, but not yet reported
 }
 
-// create makes a session and its pairing.
-func (r *registry) create(session Session) (Session, credential.Secret, error) {
+// create adds a pairing and returns it with its secret.
+func (r *registry) create(pairing Pairing) (Pairing, credential.Secret, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := r.now()
-	r.expire(now)
-	if !session.launch && r.counted() >= maxSessions {
-		return Session{}, credential.Secret{}, ErrBound
+	r.removeIdle(now)
+	if !pairing.launch && r.counted() >= maxPairings {
+		return Pairing{}, credential.Secret{}, ErrBound
 	}
-	session.ID, session.Created, session.LastUsed = r.unusedID(), now.wall, now.wall
-	e := &entry{used: now, session: session}
-	pairing := newPairing()
-	e.digest = sha256.Sum256(pairing)
-	r.entries = append(r.entries, e)
-	return e.session, credential.NewSecret(pairing), nil
+	pairing.ID, pairing.Created, pairing.LastUsed = r.unusedID(), now.wall, now.wall
+	pairing.upstream = newUpstream()
+	secret := newSecret()
+	r.entries = append(r.entries, &entry{pairing: pairing, digest: sha256.Sum256(secret), used: now})
+	return pairing, credential.NewSecret(secret), nil
 }
 
-// counted is how many sessions count to the bound.
+// counted returns how many pairings count towards the bound.
 func (r *registry) counted() (n int) {
 	for _, e := range r.entries {
-		if !e.session.launch {
+		if !e.pairing.launch {
 			n++
 		}
 	}
 	return n
 }
 
-func newPairing() []byte {
+func newSecret() []byte {
 	var raw [32]byte
 	rand.Read(raw[:]) // ends the program rather than return weak bytes
-	pairing := base64.RawURLEncoding.AppendEncode(nil, raw[:])
+	secret := base64.RawURLEncoding.AppendEncode(nil, raw[:])
 	clear(raw[:])
-	return pairing
+	return secret
 }
 
 func (r *registry) unusedID() string {
@@ -125,48 +129,48 @@ func (r *registry) unusedID() string {
 		var raw [8]byte
 		rand.Read(raw[:])
 		id := hex.EncodeToString(raw[:])
-		if !slices.ContainsFunc(r.entries, func(e *entry) bool { return e.session.ID == id }) {
+		if !slices.ContainsFunc(r.entries, func(e *entry) bool { return e.pairing.ID == id }) {
 			return id
 		}
 	}
 }
 
-// present finds the session of the values that a request presents as its pairing, and lets its idle time start
-// again (P03). Values of two different sessions in one request name neither. The pairing that was found comes
-// back with it: forwarding must know what to keep away from the upstream.
-func (r *registry) present(values []string) (found Session, pairing string, ok bool) {
+// present looks up the values that a request presents and restarts the idle time of each pairing found (P03). It
+// returns the pairing and its secret, which forwarding must keep from the upstream. Secrets of two different pairings
+// in one request match neither.
+func (r *registry) present(values []string) (found Pairing, secret string, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := r.now()
-	r.expire(now)
+	r.removeIdle(now)
 	ok = true
 	for _, value := range values {
 		e := r.lookup(digest(value))
 		if e == nil {
 			continue
 		}
-		e.used, e.session.LastUsed = now, now.wall
-		if pairing != "" && found.ID != e.session.ID {
+		e.used, e.pairing.LastUsed = now, now.wall
+		if secret != "" && found.ID != e.pairing.ID {
 			ok = false
 		}
-		found, pairing = e.session, value
+		found, secret = e.pairing, value
 	}
-	if !ok || pairing == "" {
-		return Session{}, "", false
+	if !ok || secret == "" {
+		return Pairing{}, "", false
 	}
-	return found, pairing, true
+	return found, secret, true
 }
 
-// digest hashes what fits without a copy on the heap.
+// digest hashes a value. One of usual length is copied to the stack, not to the heap.
 func digest(value string) [sha256.Size]byte {
-	var short [2 * pairingLen]byte
+	var short [2 * secretLen]byte
 	if len(value) > len(short) {
 		return sha256.Sum256([]byte(value))
 	}
 	return sha256.Sum256(short[:copy(short[:], value)])
 }
 
-// lookup compares with every entry, always all of them, and takes the same time whichever matches (P02).
+// lookup compares with every entry, and takes the same time whichever matches (P02).
 func (r *registry) lookup(digest [sha256.Size]byte) *entry {
 	at := -1
 	for i, e := range r.entries {
@@ -178,37 +182,66 @@ func (r *registry) lookup(digest [sha256.Size]byte) *entry {
 	return r.entries[at]
 }
 
-// revoke ends a session at once and says whether there was one.
+// spend counts a request that is about to go upstream, unless it is over a limit.
+func (r *registry) spend(id string, l Limits) *refusal {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	at := slices.IndexFunc(r.entries, func(e *entry) bool { return e.pairing.ID == id })
+	if at < 0 {
+		return refusePairing // it ended a moment ago
+	}
+	e, now := r.entries[at], r.now().run
+	if l.Total > 0 && e.pairing.Requests >= l.Total {
+		return &refusal{http.StatusForbidden, "quota_exceeded", fmt.Sprintf("the session has made the %d requests that its client allows", l.Total), 0}
+	}
+	if l.PerMinute > 0 {
+		old := slices.IndexFunc(e.recent, func(began time.Duration) bool { return now-began < time.Minute })
+		if old < 0 {
+			old = len(e.recent)
+		}
+		e.recent = slices.Delete(e.recent, 0, old)
+		if over := len(e.recent) - l.PerMinute; over >= 0 {
+			wait := e.recent[over] + time.Minute - now
+			text := fmt.Sprintf("the session has made the %d requests that its client allows in a minute", l.PerMinute)
+			return &refusal{http.StatusTooManyRequests, "rate_limited", text, int((wait + time.Second - 1) / time.Second)}
+		}
+		e.recent = append(e.recent, now)
+	}
+	e.pairing.Requests++
+	return nil
+}
+
+// revoke ends a pairing at once and reports whether it was there.
 func (r *registry) revoke(id string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.expire(r.now())
+	r.removeIdle(r.now())
 	before := len(r.entries)
-	r.remove(endRevoked, func(e *entry) bool { return e.session.ID == id })
+	r.remove(endRevoked, func(e *entry) bool { return e.pairing.ID == id })
 	return len(r.entries) < before
 }
 
-// list returns the live sessions, oldest first.
-func (r *registry) list() []Session {
+// list returns the live pairings, oldest first.
+func (r *registry) list() []Pairing {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.expire(r.now())
-	sessions := make([]Session, 0, len(r.entries))
+	r.removeIdle(r.now())
+	pairings := make([]Pairing, 0, len(r.entries))
 	for _, e := range r.entries {
-		sessions = append(sessions, e.session)
+		pairings = append(pairings, e.pairing)
 	}
-	return sessions
+	return pairings
 }
 
-// sweep removes what has expired, and every session whose client id is no longer allowed (P05).
-func (r *registry) sweep(allowed func(clientID string) bool) {
+// expire removes the pairings that have expired and those whose client id is no longer allowed (P05).
+func (r *registry) expire(allowed func(clientID string) bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.expire(r.now())
-	r.remove(endPolicy, func(e *entry) bool { return !allowed(e.session.ClientID) })
+	r.removeIdle(r.now())
+	r.remove(endPolicy, func(e *entry) bool { return !allowed(e.pairing.ClientID) })
 }
 
-// takeEnded returns the sessions that ended since the last call: each is reported once.
+// takeEnded returns the pairings that ended since the last call, so that each is reported once.
 func (r *registry) takeEnded() []ended {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -217,7 +250,7 @@ func (r *registry) takeEnded() []ended {
 	return over
 }
 
-func (r *registry) expire(now instant) {
+func (r *registry) removeIdle(now instant) {
 	r.remove(endIdle, func(e *entry) bool { return e.expired(now) })
 }
 
@@ -226,7 +259,7 @@ func (r *registry) remove(reason string, gone func(*entry) bool) {
 		if !gone(e) {
 			return false
 		}
-		r.over = append(r.over, ended{e.session, reason})
+		r.over = append(r.over, ended{e.pairing, reason})
 		return true
 	})
 }

@@ -13,9 +13,9 @@ func newTestRegistry() (*registry, *fakeClock) {
 	return &registry{now: c.read}, c
 }
 
-func (r *registry) mustCreate(t *testing.T, clientID string, idle time.Duration) (Session, string) {
+func (r *registry) mustCreate(t *testing.T, clientID string, idle time.Duration) (Pairing, string) {
 	t.Helper()
-	s, pairing, err := r.create(Session{ClientID: clientID, Idle: idle})
+	s, pairing, err := r.create(Pairing{ClientID: clientID, Idle: idle})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +30,7 @@ func (r *registry) knows(pairing string) bool {
 func TestP01Shape(t *testing.T) {
 	r, c := newTestRegistry()
 	ids, pairings := map[string]bool{}, map[string]bool{}
-	for range maxSessions {
+	for range maxPairings {
 		s, pairing := r.mustCreate(t, "a", time.Minute)
 		if raw, err := hex.DecodeString(s.ID); err != nil || len(raw) != 8 || strings.ToLower(s.ID) != s.ID {
 			t.Errorf("id %q", s.ID)
@@ -43,15 +43,20 @@ func TestP01Shape(t *testing.T) {
 		}
 		ids[s.ID], pairings[pairing] = true, true
 	}
-	if len(ids) != maxSessions || len(pairings) != maxSessions {
+	if len(ids) != maxPairings || len(pairings) != maxPairings {
 		t.Errorf("%d ids, %d pairings", len(ids), len(pairings))
 	}
-	if _, _, err := r.create(Session{ClientID: "a", Idle: time.Minute}); !errors.Is(err, ErrBound) || !strings.Contains(err.Error(), "64") {
+	if _, _, err := r.create(Pairing{ClientID: "a", Idle: time.Minute}); !errors.Is(err, ErrBound) || !strings.Contains(err.Error(), "64") {
 		t.Errorf("beyond the bound: %v", err)
 	}
-	// The bound counts live sessions only.
+	// The bound counts live pairings only, and none of a launch, which revokes its own.
+	for range 2 {
+		if _, _, err := r.create(Pairing{ClientID: "a", Idle: time.Minute, launch: true}); err != nil {
+			t.Errorf("a launch beyond the bound: %v", err)
+		}
+	}
 	c.pass(time.Minute)
-	if _, _, err := r.create(Session{ClientID: "a", Idle: time.Minute}); err != nil {
+	if _, _, err := r.create(Pairing{ClientID: "a", Idle: time.Minute}); err != nil {
 		t.Errorf("after all expired: %v", err)
 	}
 }
@@ -65,7 +70,7 @@ func TestP02OnlyDigests(t *testing.T) {
 	}
 	for i, p := range pairings {
 		s, got, ok := r.present([]string{p})
-		if !ok || got != p || s.ID != r.entries[i].session.ID {
+		if !ok || got != p || s.ID != r.entries[i].pairing.ID {
 			t.Errorf("pairing %d: found %v %v", i, s.ID, ok)
 		}
 		if r.entries[i].digest != digest(p) || strings.Contains(string(r.entries[i].digest[:]), p) {
@@ -143,7 +148,7 @@ func TestP03BothClocks(t *testing.T) {
 		}, false},
 		{"seen expired by a sweep, then set back", func(r *registry, c *fakeClock, _ string) {
 			c.move(idle, 0)
-			r.sweep(func(string) bool { return true })
+			r.expire(func(string) bool { return true })
 			c.move(-time.Hour, 0)
 		}, false},
 	} {
@@ -156,34 +161,6 @@ func TestP03BothClocks(t *testing.T) {
 		if got := r.knows(pairing); got != c.alive {
 			t.Errorf("%s: known %v, want %v", c.name, got, c.alive)
 		}
-	}
-}
-
-func TestRevokeAndEnded(t *testing.T) {
-	r, clock := newTestRegistry()
-	s1, p1 := r.mustCreate(t, "a", time.Minute)
-	s2, p2 := r.mustCreate(t, "b", time.Hour)
-	s3, p3 := r.mustCreate(t, "c", time.Hour)
-	if !r.revoke(s2.ID) || r.revoke(s2.ID) || r.revoke("") || r.knows(p2) || !r.knows(p1) {
-		t.Error("revoke")
-	}
-	clock.pass(time.Minute)
-	if r.revoke(s1.ID) {
-		t.Error("an expired session was there to revoke")
-	}
-	r.sweep(func(id string) bool { return id != "c" })
-	if r.knows(p3) {
-		t.Error("the sweep left what is not allowed")
-	}
-	over := r.takeEnded()
-	want := []ended{{s2, endRevoked}, {s1, endIdle}, {s3, endPolicy}}
-	for i, e := range over {
-		if i >= len(want) || e.session.ID != want[i].session.ID || e.reason != want[i].reason {
-			t.Errorf("ended %d: %+v", i, e)
-		}
-	}
-	if len(over) != 3 || len(r.takeEnded()) != 0 {
-		t.Errorf("%d ended", len(over))
 	}
 }
 
@@ -226,7 +203,7 @@ func FuzzLookup(f *testing.F) {
 	r, _ := newTestRegistry()
 	pairings := map[string]bool{}
 	for range 8 {
-		_, p, err := r.create(Session{ClientID: "a", Idle: time.Hour})
+		_, p, err := r.create(Pairing{ClientID: "a", Idle: time.Hour})
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -240,25 +217,4 @@ func FuzzLookup(f *testing.F) {
 			t.Errorf("%q: known %v", value, !pairings[value])
 		}
 	})
-}
-
-// TestLaunchesDoNotCount: the bound is for pairings that somebody forgets, not for those of running sessions.
-func TestLaunchesDoNotCount(t *testing.T) {
-	r := &registry{now: systemClock()}
-	for range 2 * maxSessions {
-		if _, _, err := r.create(Session{ClientID: "a", Idle: time.Hour, launch: true}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for range maxSessions {
-		if _, _, err := r.create(Session{ClientID: "a", Idle: time.Hour}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if _, _, err := r.create(Session{ClientID: "a", Idle: time.Hour}); !errors.Is(err, ErrBound) {
-		t.Errorf("past the bound: %v", err)
-	}
-	if _, _, err := r.create(Session{ClientID: "a", Idle: time.Hour, launch: true}); err != nil {
-		t.Errorf("a launch past the bound: %v", err)
-	}
 }

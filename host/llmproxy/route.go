@@ -8,39 +8,38 @@ import (
 	"strings"
 )
 
-// front is one listener's face: only is "" on the shared listener, else the session that it serves.
-type front struct {
+// handler serves one listener. The one that serves a single session's listener has its id in only.
+type handler struct {
 	proxy *Proxy
 	only  string
 }
 
-func (f front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path, query := splitTarget(r.RequestURI)
 	arrived(r, onSandbox(path))
-	x := &exchange{proxy: f.proxy, only: f.only, w: w, r: r, rc: *http.NewResponseController(w), path: path, query: query}
-	// Responses may start while the request's body is still coming, and refusals do not wait for it either.
+	x := &exchange{proxy: h.proxy, only: h.only, w: w, r: r, rc: *http.NewResponseController(w), path: path, query: query}
+	// The answer may start while the request's body is still coming, and a refusal does not wait for the body either.
 	x.rc.EnableFullDuplex()
 	if !onSandbox(path) {
 		x.other()
 		return
 	}
 	x.line.method, x.line.path = r.Method, path
-	record(f.proxy, &x.line, (*exchange).sandbox, x)
+	record(h.proxy, &x.line, (*exchange).sandbox, x)
 }
 
-// sandbox is the route of session pairings. The look-up comes first, for the log line and because refused
-// requests keep a session alive too (P03); what is answered goes by the order of the checks.
+// sandbox is the route of session pairings. The look-up comes before the checks: the log line names the session, and a
+// refused request keeps its session alive too (P03). The order of the checks still decides what is answered.
 func (x *exchange) sandbox() {
 	var values [maxPresented]string
-	session, pairing, ok := x.proxy.present(presented(values[:0], x.r.Header))
-	x.line.session, x.line.clientID, x.pairing = session.ID, session.ClientID, pairing
+	pairing, secret, ok := x.proxy.present(presented(values[:0], x.r.Header))
+	x.line.session, x.line.clientID, x.presented = pairing.ID, pairing.ClientID, secret
 	no := gate(x.r, x.path, x.only != "")
 	switch {
 	case no != nil:
-	case !ok, x.only != session.ID && (x.only != "" || session.own != ""):
-		no = refusePairing // none, another's, or one that is taken in its own network alone (B04)
-	}
-	if no == nil && x.strays(pairing) {
+	case !ok, x.only != pairing.ID && (x.only != "" || pairing.own != ""):
+		no = refusePairing // none, another session's, or one that only its own listener takes (B04)
+	case x.strays():
 		no = refuseStray
 	}
 	if no != nil {
@@ -51,31 +50,31 @@ func (x *exchange) sandbox() {
 	if !strings.HasPrefix(target, "/") {
 		target = "/" + target
 	}
-	x.forward(session.ClientID, target)
+	x.forward(pairing, target)
 }
 
-// other is every other path, the route of the device pairing. It logs nothing a request (P12): no record here.
+// other is the route of the device pairing: every other path. It logs nothing (P12), so there is no record here.
 func (x *exchange) other() {
-	x.proxy.present(presented(nil, x.r.Header)) // a session that strayed here is alive (P03)
+	x.proxy.present(presented(nil, x.r.Header)) // a session that uses the wrong route is alive (P03)
 	no := gate(x.r, x.path, x.only != "")
-	x.pairing = x.r.Header.Get(pairingHeader)
+	x.presented = x.r.Header.Get(pairingHeader)
 	switch {
 	case no != nil:
 	case !x.proxy.isDevice(x.r.Header[pairingHeader]):
 		no = refusePairing
-	case x.strays(x.pairing):
+	case x.strays():
 		no = refuseStray
 	}
 	if no != nil {
 		x.refuse(no)
 		return
 	}
-	x.forward("", x.r.RequestURI)
+	x.forward(Pairing{upstream: x.proxy.upstream}, x.r.RequestURI)
 }
 
-// strays says whether the pairing stands in the request line, of which all goes upstream.
-func (x *exchange) strays(pairing string) bool {
-	return inTarget(x.path, x.query, pairing) || holds(x.r.Method, nil, pairing)
+// strays reports whether the pairing stands in the request line, which goes upstream whole.
+func (x *exchange) strays() bool {
+	return inTarget(x.path, x.query, x.presented) || holds(x.r.Method, nil, x.presented)
 }
 
 func (p *Proxy) isDevice(values []string) bool {
@@ -87,9 +86,6 @@ func (p *Proxy) isDevice(values []string) bool {
 }
 
 func (p *Proxy) provider(clientID string) (Provider, error) {
-	if p.config.Provider == nil {
-		return Provider{}, errNoCredential
-	}
 	provider, err := p.config.Provider(clientID)
 	if err == nil && provider.Credential.Empty() {
 		err = errNoCredential

@@ -1,7 +1,6 @@
 package llmproxy
 
 import (
-	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -10,7 +9,14 @@ import (
 )
 
 func TestB04SessionListener(t *testing.T) {
-	r := newRig(t, recordTo(make(chan seen, 10)))
+	arrived, more := make(chan bool), make(chan bool)
+	r := newRig(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.RequestURI == "/slow" {
+			arrived <- true
+			<-more
+		}
+		io.WriteString(w, "done")
+	})
 	_, other, err := r.proxy.Create("other", 0)
 	if err != nil {
 		t.Fatal(err)
@@ -36,16 +42,22 @@ func TestB04SessionListener(t *testing.T) {
 			t.Errorf("%s: %d %s", c.name, resp.StatusCode, body)
 		}
 	}
-	// The listener goes, an idle connection with it; the shared listener stays.
-	c := r.dial()
-	c.send("GET /sandbox/x HTTP/1.1\r\nHost: localhost\r\n%s\r\n\r\n", r.bearer())
-	c.response("GET")
+	// The listener closes: an idle connection goes with it, a running response completes, the shared listener stays.
+	idle, busy := r.dial(), r.dial()
+	idle.send("GET /sandbox/x HTTP/1.1\r\nHost: localhost\r\n%s\r\n\r\n", r.bearer())
+	idle.response("GET")
+	busy.send("GET /sandbox/slow HTTP/1.1\r\nHost: localhost\r\n%s\r\n\r\n", r.bearer())
+	<-arrived
 	l.Close()
 	if err := <-done; err != nil {
 		t.Errorf("ServeSession: %v", err)
 	}
-	if _, err := c.r.ReadByte(); err != io.EOF {
+	if _, err := idle.r.ReadByte(); err != io.EOF {
 		t.Errorf("the idle connection stays: %v", err)
+	}
+	close(more)
+	if resp, body := busy.response("GET"); resp.StatusCode != 200 || body != "done" {
+		t.Errorf("the running response: %d %q", resp.StatusCode, body)
 	}
 	r.addr = shared
 	if resp, _ := r.get("GET", "/sandbox/x", r.bearer()); resp.StatusCode != 200 {
@@ -54,29 +66,8 @@ func TestB04SessionListener(t *testing.T) {
 	if !strings.HasSuffix(r.proxy.BaseURL(), shared+"/sandbox") {
 		t.Errorf("base URL %q", r.proxy.BaseURL())
 	}
-}
-
-func TestShutdownWaits(t *testing.T) {
-	arrived, more := make(chan bool), make(chan bool)
-	r := newRig(t, func(w http.ResponseWriter, r *http.Request) {
-		arrived <- true
-		<-more
-		io.WriteString(w, "done")
-	})
-	c := r.dial()
-	c.send("GET /sandbox/x HTTP/1.1\r\nHost: localhost\r\n%s\r\n\r\n", r.bearer())
-	<-arrived
-	done := make(chan error, 1)
-	go func() { done <- r.proxy.Shutdown(context.Background()) }()
-	r.until("listener closed", func() bool { return r.proxy.BaseURL() == "" })
-	close(more)
-	if resp, body := c.response("GET"); resp.StatusCode != 200 || body != "done" {
-		t.Errorf("%d %q", resp.StatusCode, body)
-	}
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
-	if err := r.proxy.Serve(listenLoopback(t)); !errors.Is(err, http.ErrServerClosed) {
-		t.Errorf("Serve afterwards: %v", err)
+	r.proxy.Close()
+	if err := r.proxy.Start(listenLoopback(t)); !errors.Is(err, http.ErrServerClosed) {
+		t.Errorf("Start on a closed proxy: %v", err)
 	}
 }

@@ -7,11 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -24,18 +26,113 @@ func newTLSRig(t *testing.T, http2 bool, upstream http.HandlerFunc) *rig {
 	t.Helper()
 	s := httptest.NewUnstartedServer(upstream)
 	s.EnableHTTP2 = http2
-	s.Config.ErrorLog = slogErrors()
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
 	s.StartTLS()
 	t.Cleanup(s.Close)
-	r := &rig{t: t, log: &logBuffer{}, clock: newFakeClock(), token: realToken, upstream: s}
-	r.start(mustURL(s.URL))
-	return r
+	return startRig(t, mustURL(s.URL), s)
 }
 
-func (r *rig) trust() {
+func (r *rig) trust(pairings ...Pairing) {
 	pool := x509.NewCertPool()
 	pool.AddCert(r.upstream.Certificate())
-	r.proxy.upstream.TLSClientConfig = &tls.Config{RootCAs: pool}
+	for _, p := range append(pairings, r.session) {
+		p.upstream.TLSClientConfig = &tls.Config{RootCAs: pool}
+	}
+}
+
+// HTTP/2 has answers with a length and a trailer. The client gets both ends of it.
+func TestP10HTTP2LengthAndTrailer(t *testing.T) {
+	for _, body := range []string{"hello", ""} {
+		r := newTLSRig(t, true, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Trailer", "X-T")
+			w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+			w.WriteHeader(200)
+			io.WriteString(w, body)
+			w.(http.Flusher).Flush()
+			w.Header().Set("X-T", "1")
+		})
+		r.trust()
+		c := r.dial()
+		for i := range 3 {
+			c.send("GET /sandbox/x HTTP/1.1\r\nHost: localhost\r\n%s\r\n\r\n", r.bearer())
+			if resp, got := c.response("GET"); got != body || resp.Trailer.Get("X-T") != "1" {
+				t.Errorf("%q: %q, trailer %v", body, got, resp.Trailer)
+			}
+			r.wantLine(i+1, map[string]any{"status": 200, "outcome": "complete", "bytes_out": len(body)})
+		}
+		c.send("HEAD /sandbox/x HTTP/1.1\r\nHost: localhost\r\n%s\r\n\r\n", r.bearer())
+		if resp, _ := c.response("HEAD"); resp.ContentLength != int64(len(body)) {
+			t.Errorf("HEAD: length %d", resp.ContentLength)
+		}
+		c.send("GET /sandbox/x HTTP/1.0\r\nHost: localhost\r\n%s\r\n\r\n", r.bearer())
+		if resp, got := c.response("GET"); got != body || resp.ContentLength != int64(len(body)) {
+			t.Errorf("HTTP/1.0: %q, length %d", got, resp.ContentLength)
+		}
+	}
+}
+
+// HTTP/2 says the end of a body in a frame of its own. Who has the whole body need not wait for it, nor stay for it.
+func TestP10HTTP2LateEnd(t *testing.T) {
+	over := make(chan bool)
+	r := newTLSRig(t, true, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Length", "5")
+		io.WriteString(w, "hello")
+		w.(http.Flusher).Flush()
+		<-over
+	})
+	defer close(over)
+	r.trust()
+	c := r.dial()
+	for i := range 2 {
+		c.send("GET /sandbox/x HTTP/1.1\r\nHost: localhost\r\n%s\r\n\r\n", r.bearer())
+		if _, body := c.response("GET"); body != "hello" {
+			t.Errorf("%q", body)
+		}
+		if i == 1 {
+			c.Close()
+		}
+		r.wantLine(i+1, map[string]any{"status": 200, "outcome": "complete", "bytes_out": 5})
+	}
+}
+
+// A header over the limit breaks its HTTP/2 connection, and with it no request of another session. A large one passes.
+func TestP10HTTP2LargeHeader(t *testing.T) {
+	more := map[string]chan bool{"/own": make(chan bool), "/other": make(chan bool)}
+	r := newTLSRig(t, true, func(w http.ResponseWriter, r *http.Request) {
+		if n, err := strconv.Atoi(r.RequestURI[1:]); err == nil {
+			w.Header().Set("X-Large", strings.Repeat("x", n))
+			return
+		}
+		io.WriteString(w, "one ")
+		w.(http.Flusher).Flush()
+		<-more[r.RequestURI]
+		io.WriteString(w, "two")
+	})
+	other, secret, err := r.proxy.Create("other", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.trust(other)
+	innocent := r.dial()
+	innocent.send("GET /sandbox/other HTTP/1.1\r\nHost: localhost\r\nx-api-key: %s\r\n\r\n", secret.Reveal())
+	innocent.r.Peek(1)
+	own := r.dial()
+	own.send("GET /sandbox/own HTTP/1.1\r\nHost: localhost\r\n%s\r\n\r\n", r.bearer())
+	own.r.Peek(1)
+	if resp, _ := r.get("GET", "/sandbox/1000000", r.bearer()); resp.StatusCode != 200 || len(resp.Header.Get("X-Large")) != 1_000_000 {
+		t.Errorf("a header of 1 MB: %d", resp.StatusCode)
+	}
+	more["/own"] <- true
+	if _, body := own.response("GET"); body != "one two" {
+		t.Errorf("the same session's stream: %q", body)
+	}
+	if resp, body := r.get("GET", "/sandbox/6000000", r.bearer()); resp.StatusCode != 502 || code(t, resp, body) != "gateway_unreachable" {
+		t.Errorf("a header of 6 MB: %d", resp.StatusCode)
+	}
+	more["/other"] <- true
+	if _, body := innocent.response("GET"); body != "one two" {
+		t.Errorf("the other session's stream: %q", body)
+	}
 }
 
 func TestUpstreamOverTLS(t *testing.T) {
@@ -101,10 +198,8 @@ func TestUntrustedUpstream(t *testing.T) {
 
 func TestUpstreamWithItsOwnPath(t *testing.T) {
 	got := make(chan seen, 1)
-	s := httptest.NewServer(recordTo(got))
-	defer s.Close()
-	r := &rig{t: t, log: &logBuffer{}, clock: newFakeClock(), token: realToken}
-	r.start(mustURL(s.URL + "/base%2Fa/"))
+	r := newRig(t, recordTo(got))
+	r.set(func() { r.base = mustURL(r.upstream.URL + "/base%2Fa/") })
 	r.get("GET", "/sandbox/v1?x", r.bearer())
 	if target := (<-got).target; target != "/base%2Fa/v1?x" {
 		t.Errorf("upstream was asked for %s", target)

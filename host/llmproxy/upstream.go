@@ -18,11 +18,11 @@ import (
 const (
 	dialTimeout     = 30 * time.Second
 	headerTimeout   = 600 * time.Second
-	writeTimeout    = headerTimeout // of each piece of a request: that time only begins once it is sent
+	writeTimeout    = headerTimeout // of each piece of a request, because headerTimeout only begins once it is sent
 	continueTimeout = time.Second   // for an upstream that does not know Expect: 100-continue
 )
 
-// newUpstream makes the one pool of connections, wherever they lead.
+// newUpstream makes the pool of connections of one pairing.
 func newUpstream() *http.Transport {
 	dialer := &net.Dialer{Timeout: dialTimeout}
 	return &http.Transport{
@@ -37,24 +37,24 @@ func newUpstream() *http.Transport {
 		TLSHandshakeTimeout:    dialTimeout,
 		ResponseHeaderTimeout:  headerTimeout,
 		ExpectContinueTimeout:  continueTimeout,
-		MaxResponseHeaderBytes: 256 << 10,
-		MaxIdleConnsPerHost:    256, // a pool that is too small opens a connection for each request
+		MaxResponseHeaderBytes: 4 << 20, // generous: one header over it breaks an HTTP/2 connection
+		MaxIdleConnsPerHost:    256,     // with too few, each request would open a connection
 		IdleConnTimeout:        50 * time.Second,
-		ReadBufferSize:         2 << 10, // bodies go around both
+		ReadBufferSize:         2 << 10, // bodies bypass both
 		WriteBufferSize:        1 << 10,
-		DisableCompression:     true, // bytes pass as they are
-		ForceAttemptHTTP2:      true, // which an own DialContext would turn off
+		DisableCompression:     true, // the body passes as it is
+		ForceAttemptHTTP2:      true, // DialContext would turn it off
 		HTTP2: &http.HTTP2Config{
-			MaxReceiveBufferPerStream: 256 << 10, // what a client that stalls can pile up here
+			MaxReceiveBufferPerStream: 256 << 10, // what piles up here for a client that stalls
 			SendPingTimeout:           30 * time.Second,
 			PingTimeout:               15 * time.Second,
 		},
 	}
 }
 
-// locate fills out with a URL at base whose request line is target (path and query) byte for byte, behind the
-// path that base has of its own. Package url would encode some characters anew; its opaque form does not, but makes a
-// full URL of one that starts with two slashes. A path that needs both cannot be sent as it is.
+// locate sets out to a URL at base whose request line is the path of base and then target (path and query), byte for
+// byte. Package url would encode some characters anew. Its opaque form does not, but turns a target that starts with two
+// slashes into a full URL. A path that needs both cannot be sent as it is, and locate returns false.
 func locate(out, base *url.URL, target string) bool {
 	target = strings.TrimSuffix(base.EscapedPath(), "/") + target
 	out.Scheme, out.Host = base.Scheme, base.Host
@@ -66,13 +66,13 @@ func locate(out, base *url.URL, target string) bool {
 	if query != "" {
 		out.RawQuery, out.ForceQuery = query[1:], true
 	}
-	out.Path, _ = unescape(path)
+	out.Path, _ = url.PathUnescape(path)
 	out.RawPath = path
 	return out.EscapedPath() == path
 }
 
-// upstreamConn sends a request's body from a pooled buffer. The connection's own ReadFrom would make a new one
-// for each request. What the upstream does not read within patience ends the request.
+// upstreamConn sends a request's body from a pooled buffer, where the connection's own ReadFrom would allocate one for
+// each request. A request ends when the upstream does not read a piece of it within patience.
 type upstreamConn struct {
 	net.Conn
 	patience time.Duration
@@ -109,8 +109,8 @@ func isTimeout(err error) bool {
 	return errors.As(err, &n) && n.Timeout()
 }
 
-// reason says in a few words why the upstream cannot be reached. The error itself may name the addresses of the
-// upstream and of a proxy before it, with a password in it, and is for nobody inside a sandbox.
+// reason says in a few words why the upstream cannot be reached. The error itself must not reach a sandbox: it may name
+// the address of the upstream, or that of an HTTP proxy before it with a password in it.
 func reason(err error) string {
 	var (
 		dns     *net.DNSError

@@ -1,6 +1,9 @@
 package sandbox
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // What every session reaches (X04). docs/sandbox.md says why each entry is here.
 
@@ -17,36 +20,62 @@ var (
 	linuxWrite = []string{"/dev/shm"}
 )
 
+// darwinLinks are the links that most paths pass, and the root, which shells list.
+var darwinLinks = []string{"/", "/var", "/etc", "/tmp"}
+
+// darwinSubtrees are what programs and their libraries lie in. Of Homebrew on Apple silicon, which is a folder of its
+// own, these are the parts without configuration and data; a program links against them whoever installed it.
+var darwinSubtrees = slices.Concat([]string{
+	"/usr", "/bin", "/sbin", "/System/Library", "/System/Cryptexes", "/System/Volumes/Preboot/Cryptexes",
+	"/Library/Apple", "/Library/Frameworks", "/Library/Java",
+	"/private/etc", "/private/var/db/mds", "/private/var/db/timezone", "/private/var/select",
+}, inFolder("/opt/homebrew", "Cellar", "Library", "bin", "include", "lib", "opt", "sbin", "share"))
+
+// darwinFiles are single files: which tools and resolver are selected, the language and network preferences that
+// the system's libraries look at, and the certificates that a company adds.
+var darwinFiles = []string{
+	"/private/var/db/xcode_select_link", "/private/var/run/resolv.conf",
+	"/Library/Preferences/.GlobalPreferences.plist", "/Library/Preferences/com.apple.networkd.plist",
+	"/Library/Keychains/System.keychain",
+}
+
+// Homebrew on Intel keeps configuration and data of whatever it installed inside /usr. Of either Homebrew's
+// configuration, these files hold no secret.
 var (
-	darwinLiterals = []string{"/", "/var", "/etc", "/tmp"}
-	darwinSubtrees = []string{
-		"/usr", "/bin", "/sbin", "/System/Library",
-		"/private/etc", "/private/var/db/timezone", "/private/var/select",
-	}
-	// Homebrew on Intel keeps configuration and data of whatever it installed inside /usr.
 	darwinClosed = []string{"/usr/local/etc", "/usr/local/var"}
-	darwinOpened = []string{
-		"/usr/local/etc/ca-certificates/cert.pem",
-		"/usr/local/etc/gitconfig",
-		"/usr/local/etc/openssl@3/cert.pem",
-	}
-	darwinWrite = []string{"/dev"}
+	darwinOpened = slices.Concat(brewFiles("/usr/local"), brewFiles("/opt/homebrew"))
 )
+
+func brewFiles(prefix string) []string {
+	return inFolder(prefix, "etc/ca-certificates/cert.pem", "etc/gitconfig", "etc/openssl@3/cert.pem")
+}
+
+// inFolder puts names into a folder.
+func inFolder(dir string, names ...string) []string {
+	var paths []string
+	for _, name := range names {
+		paths = append(paths, dir+"/"+name)
+	}
+	return paths
+}
+
+// darwinDevices are named one by one: /dev holds the user's other terminals. Beside them a session has its own
+// terminal, and those that it makes itself.
+var darwinDevices = []string{
+	"/dev/autofs_nowait", "/dev/dtracehelper", "/dev/null", "/dev/ptmx", "/dev/random", "/dev/tty", "/dev/urandom", "/dev/zero",
+}
 
 const (
 	commandLineTools = "/Library/Developer/CommandLineTools"
 	developerDir     = "/private/var/select/developer_dir" // a link to the tools that xcrun would use
 )
 
-// baseline grants what every session reaches. What this machine does not have is left out. On macOS most
-// of it is fixed text (sbpl.go), for names there need not exist.
+// baseline grants what every session reaches. What this machine does not have is left out. On macOS it is fixed
+// text (sbpl_system.go), for names there need not exist.
 func (b *builder) baseline() error {
 	if b.spec.GOOS == "darwin" {
 		b.tools = b.developerTools()
-		b.grantIfThere(darwinWrite, true)
-		if b.spec.UserTempDir != "" {
-			b.grantIfThere([]string{b.spec.UserTempDir}, true)
-		}
+		b.grantIfThere(b.spec.Terminals, true)
 		return nil
 	}
 	b.grantIfThere(linuxRead, false)

@@ -7,45 +7,85 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
-// denied is one path that stays closed whatever is granted.
+// denied is one path that stays closed: whatever is granted, or, of a private place, whatever is granted around it.
 type denied struct {
 	place
-	private bool // the pair's own: token file, state directory, settings
-	// link: the path is a link that a deny was reached through. What counts is that its name stays what it
-	// is: a session that could replace it would choose what the next launch denies, and what the host
-	// reads as the token.
+	why      string
+	readOnly bool // it can be read
+	// link: the path is a link that leads to something denied. Its name must stay as it is: a session that could replace
+	// it would choose what the next launch denies, and which file the host reads the token from.
 	link bool
+	// odd are the names with letters beyond ASCII that stand beside a missing part (macOS).
+	odd []string
 }
 
-// Deniable says why no profile could deny the private entries, nil if each can. It only looks.
-func Deniable(goos, home string, private []string) error {
-	b := &builder{spec: Spec{GOOS: goos, Home: home, Private: private}, planned: map[string]bool{}}
-	b.sys = system.with(b.planned, goos == "darwin")
-	return b.deny()
+// denied is p as one more denied place.
+func (b *builder) denied(p place, why string) denied {
+	d := denied{place: p, why: why}
+	if b.spec.GOOS != "darwin" || p.missing == "" {
+		return d
+	}
+	all, _ := b.sys.names(filepath.Dir(p.missing)) // none can be seen: then none is left open
+	for _, name := range all {
+		if strings.ContainsFunc(name, func(r rune) bool { return r >= utf8.RuneSelf }) && quotable(name) == nil {
+			d.odd = append(d.odd, name)
+		}
+	}
+	slices.Sort(d.odd)
+	return d
 }
 
-// deny resolves the deny entries, a template's and the pair's own.
+// Why something is denied, where no row of privatePlaces says it.
+const (
+	whyTemplate = "denied by the template"
+	whyHost     = "token, settings or state of the host"
+)
+
+// Always returns what every session of this person is denied and is there, and why that cannot be done, if it
+// cannot. It only looks.
+func Always(spec Spec) ([]Closed, error) {
+	b := &builder{spec: spec, planned: map[string]bool{}}
+	b.sys = system.once().with(b.planned, spec.GOOS == "darwin")
+	err := b.deny()
+	b.findPrivate()
+	return b.closed(), err
+}
+
+// closed lists the places that are denied. A private one that is missing is left out.
+func (r *rules) closed() []Closed {
+	var list []Closed
+	for _, d := range slices.Concat(r.denies, r.private) {
+		private := d.why != whyTemplate && d.why != whyHost
+		if !d.link && !(private && d.missing != "") {
+			list = append(list, Closed{d.spelled, d.why, d.readOnly})
+		}
+	}
+	return list
+}
+
+// deny resolves the deny entries, a template's and the host's own.
 func (b *builder) deny() error {
 	for _, entry := range b.spec.Deny {
-		if err := b.denyEntry(entry, false); err != nil {
+		if err := b.denyEntry(entry, whyTemplate); err != nil {
 			return fmt.Errorf("deny %q: %w", entry, err)
 		}
 	}
 	for _, entry := range b.spec.Private {
-		if err := b.denyEntry(entry, true); err != nil {
+		if err := b.denyEntry(entry, whyHost); err != nil {
 			return fmt.Errorf("%q, which every session is denied: %w", entry, err)
 		}
 	}
 	return nil
 }
 
-func (b *builder) denyEntry(entry string, private bool) error {
+func (b *builder) denyEntry(entry, why string) error {
 	p, err := b.locate(entry)
 	if errors.Is(err, fs.ErrPermission) {
-		// The way ends in a folder that may not be searched now; its owner, the target too, can change
-		// that. So the folder itself is what is denied.
+		// A folder on the way may not be searched now. Its owner can change that, and the target may be the owner. So the
+		// folder itself is denied.
 		p.spelled, err = p.real, nil
 	}
 	if err != nil {
@@ -59,9 +99,9 @@ func (b *builder) denyEntry(entry string, private bool) error {
 	if b.spec.GOOS == "linux" && below(p.real, "/proc") {
 		return errors.New("entries of /proc come and go: deny /proc whole")
 	}
-	b.addDenied(denied{place: p, private: private})
+	b.addDenied(b.denied(p, why))
 	for _, link := range p.links {
-		b.addDenied(denied{place: place{spelled: link, real: link}, private: private, link: true})
+		b.addDenied(denied{place: place{spelled: link, real: link}, why: why, link: true})
 	}
 	return nil
 }
@@ -69,15 +109,15 @@ func (b *builder) denyEntry(entry string, private bool) error {
 func (b *builder) addDenied(d denied) {
 	same := func(o denied) bool { return o.real == d.real && o.spelled == d.spelled && o.link == d.link }
 	if i := slices.IndexFunc(b.denies, same); i >= 0 {
-		b.denies[i].private = b.denies[i].private || d.private
+		b.denies[i].why = d.why
 		return
 	}
 	b.denies = append(b.denies, d)
 }
 
-// trusted refuses a link that someone other than root could turn (X07), also when this process is root:
-// where it leads is decided now, the profile holds for the whole session, and whoever turns the link
-// moves what is denied from under it.
+// trusted refuses a link that anyone but root could change (X07), also when this process is root. Where the link leads
+// is decided now, and holds for the whole session. Whoever changes the link later moves what is denied to a place that
+// the profile does not deny.
 func (b *builder) trusted(link string) error {
 	dir, err := b.sys.lstat(filepath.Dir(link))
 	if err != nil {
@@ -89,8 +129,8 @@ func (b *builder) trusted(link string) error {
 	return nil
 }
 
-// refuseBlocked refuses a deny that takes away what the session is for, which would otherwise show as a
-// target that fails in odd ways.
+// refuseBlocked refuses a deny that takes away what the session needs. Without this the target would start, and fail
+// in ways that nobody could explain.
 func (b *builder) refuseBlocked() error {
 	for _, d := range b.denies {
 		if d.link {
@@ -126,48 +166,57 @@ func (b *builder) dropDenied() error {
 	return nil
 }
 
-// warnFolders is how many folders the warning names.
-const warnFolders = 4
-
 // warn says once what a deny inside a grant costs (X06). On Linux each folder from the grant down to what
 // is denied becomes a list, because a right on a folder is a right on all below it. macOS judges names one
 // by one, and the folders stay as they were.
 func (b *builder) warn() error {
+	b.warnPrivate()
 	if b.spec.GOOS != "linux" {
 		return nil
 	}
 	var lists []string
-	cure := "keep what is denied outside what is granted"
-	for _, g := range b.grants {
-		for _, d := range b.denies {
+	cure := "grant single folders in them by name"
+	for _, d := range slices.Concat(b.private, b.denies) {
+		for _, g := range b.grants {
 			if !g.write || g.kind != folder || !below(d.real, g.real) {
 				continue
 			}
-			if d.private {
+			switch d.why {
+			case whyTemplate:
+				cure = "keep what is denied outside what is granted"
+			case whyHost: // after a template's own
 				cure = "keep token, settings and state folder outside what a session may write"
 			}
-			dir := filepath.Dir(d.real)
-			if d.missing != "" {
-				dir = filepath.Dir(d.missing)
-			}
-			for ; within(dir, g.real); dir = filepath.Dir(dir) {
-				lists = append(lists, dir)
-			}
+			lists = append(lists, d.listed(g.real)...)
 		}
 	}
-	if len(lists) == 0 {
-		return nil
+	if len(lists) > 0 {
+		lists = sorted(lists)
+		for i := range lists {
+			lists[i] = fmt.Sprintf("%q", lists[i])
+		}
+		b.warnings = append(b.warnings, fmt.Sprintf("no new files directly in %s, which hold what is denied: %s", someOf(lists), cure))
 	}
-	slices.Sort(lists)
-	lists = slices.Compact(lists)
-	more := ""
-	if n := len(lists) - warnFolders; n > 0 {
-		lists, more = lists[:warnFolders], fmt.Sprintf(" and %d more", n)
-	}
-	for i := range lists {
-		lists[i] = fmt.Sprintf("%q", lists[i])
-	}
-	b.warnings = append(b.warnings, fmt.Sprintf("no new files directly in %s%s, which hold what is denied: %s",
-		strings.Join(lists, ", "), more, cure))
 	return nil
+}
+
+// listed are the folders that d makes lists of, in a grant of top.
+func (d denied) listed(top string) (dirs []string) {
+	dir := filepath.Dir(d.real)
+	if d.missing != "" {
+		dir = filepath.Dir(d.missing)
+	}
+	for ; within(dir, top); dir = filepath.Dir(dir) {
+		dirs = append(dirs, dir)
+	}
+	return dirs
+}
+
+// someOf joins the first few of a list for a warning of one line.
+func someOf(list []string) string {
+	const most = 4
+	if n := len(list) - most; n > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(list[:most], ", "), n)
+	}
+	return strings.Join(list, ", ")
 }

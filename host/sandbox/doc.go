@@ -5,15 +5,17 @@
 //
 //	spec.go      what is asked for, what comes out, the agenda
 //	facts.go     the only door to the file system
-//	place.go     where a path leads: links followed, missing parts kept, letter case as on disk
+//	place.go     where a path leads: links followed, missing parts kept, letter case as stored
 //	grant.go     the session's folders and the templates' read and read_write entries
 //	program.go   what the target's own program needs to start
 //	baseline.go  what every session reaches, as data
+//	private.go   the places of a home folder that a wider grant does not open
 //	deny.go      what stays closed whatever is granted, and what that costs
 //	linux.go     rules to the shim's policy
-//	sbpl.go      rules to SBPL text, quote.go its strings
+//	sbpl.go      rules to SBPL text: sbpl_system.go what is the same in all, sbpl_deny.go what is closed
+//	quote.go     SBPL's strings and regular expressions
 //
-// Everything up to the two renderers works on a rules value, which names real paths only; the renderers are
-// pure and run, with their tests, on every system. Build writes nothing: a launch may still be refused after
-// it. Folders that a template wants made are listed in the profile and made by Prepare.
+// All steps before the two renderers fill a rules value, which holds real paths only. The renderers are pure, and their
+// tests run on every system. Build writes nothing, because a launch may still be refused afterwards. Folders that a
+// template wants made stand in the profile, and Prepare makes them.
 package sandbox

@@ -28,8 +28,8 @@ func (n node) isDir() bool  { return n.mode.IsDir() }
 func (n node) isLink() bool { return n.mode&fs.ModeSymlink != 0 }
 func (n node) isExec() bool { return n.mode.IsRegular() && n.mode.Perm()&0o111 != 0 }
 
-// othersWrite says whether someone other than root owns the folder or can write in it (X07). Neither a
-// sticky bit nor root's own group makes a difference: the one lets anyone add names, the other has members.
+// othersWrite says whether anyone but root owns the folder or can write in it (X07). A sticky bit does not help, since
+// anyone can still add names. Nor does it help that the group is root's: a group has members.
 func (n node) othersWrite() bool { return n.uid != 0 || n.mode.Perm()&0o022 != 0 }
 
 // headLen covers a shebang line: no kernel reads more of one than this.
@@ -76,8 +76,8 @@ func head(path string) ([]byte, error) {
 	return buf[:n], err
 }
 
-// once returns facts that look at a name only the first time. Some forty paths lead through the same few folders,
-// and one profile then judges all of them by the same look.
+// once returns facts that look at each path once. About a hundred paths lead through the same few folders, and this way
+// one profile judges all of them by the same answer.
 func (f facts) once() facts {
 	type answer struct {
 		node node

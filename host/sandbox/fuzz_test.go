@@ -62,6 +62,13 @@ func checkPolicy(t *testing.T, spec Spec, d disk, p Profile) {
 			}
 		}
 	}
+	for _, granted := range slices.Concat(policy.Read, policy.ReadWrite) {
+		for place, list := range map[string][]string{"/home/ann/.ssh": policy.Private, "/home/ann/.local/bin": policy.ReadOnly} {
+			if below(place, granted) && !slices.Contains(list, place) {
+				t.Errorf("%q is granted, and %q in it is no private place: %s", granted, place, p.Text)
+			}
+		}
+	}
 	for _, path := range slices.Concat(policy.Read, policy.ReadWrite, policy.Devices) {
 		if path == "/" || path == "/dev" {
 			t.Errorf("%q is granted", path)

@@ -66,6 +66,10 @@ func (b *builder) session() error {
 	if err != nil {
 		return fmt.Errorf("working directory %q: %w", b.spec.WorkDir, err)
 	}
+	b.work = work
+	if b.spec.ListAbove {
+		b.above = work.real
+	}
 	b.add(grant{place: work, write: true, from: fromSession})
 
 	temp, err := b.locate(b.spec.TempDir)
@@ -183,9 +187,9 @@ func (b *builder) holdsDisks(p place) bool {
 	return false
 }
 
-// toBe decides about a read_write entry that is missing. A folder will be made. A file is for the target
-// to make: macOS judges names, so the name can be granted ahead; Linux grants what is there, and an empty
-// file in the place of, say, a JSON one would break the program that reads it.
+// toBe decides about a read_write entry that is missing. A folder will be made. A file is for the target to make. macOS
+// judges names, so the name can be granted in advance. Linux can only grant what is there, and the host makes no empty
+// file: one in place of a JSON file would break the program that reads it.
 func (b *builder) toBe(entry string, g grant) (grant, error) {
 	if !looksLikeFile(entry) {
 		b.create = append(b.create, b.plan(g.place)...)
@@ -239,9 +243,9 @@ func (b *builder) plan(p place) []string {
 
 func (b *builder) add(g grant) { b.grants = append(b.grants, g) }
 
-// refuseTurnable refuses a template entry that leads through a link which this very session could turn:
-// it would point it at something else, and the next launch would grant that. The link's whole way counts,
-// for a folder that can be written can be moved. An optional entry is left out instead.
+// refuseTurnable refuses a template entry that leads through a link which this session could change: the session
+// would point it elsewhere, and the next launch would grant that. Every folder above the link counts, because a folder
+// that can be written can be moved. An optional entry is left out instead.
 func (b *builder) refuseTurnable() error {
 	kept := make([]grant, 0, len(b.grants))
 	for _, g := range b.grants {

@@ -9,19 +9,21 @@ import (
 	"hostshim/shim"
 )
 
-// keptName is denied beside a link that must stay what it is. A policy names no links, on purpose: one that
-// turned into a link since is refused. But a denied name, there or not, makes its folder a list, in which
-// nothing can be replaced, and in which what the link is turned to from outside is not granted.
+// keptName is denied beside a link that must stay as it is. A policy cannot name the link itself: the second stage
+// refuses a path that is one. But a denied name, there or not, makes its folder a list: nothing in it can be replaced,
+// and what somebody outside points the link to is not granted.
 const keptName = ".kept"
 
 // renderPolicy writes the policy that the shim's second stage applies (shim.Policy): real paths only.
-func renderPolicy(r rules) ([]byte, error) {
+func renderPolicy(r *rules) ([]byte, error) {
 	p := shim.Policy{
 		Version:   shim.PolicyVersion,
 		Read:      []string{},
 		ReadWrite: []string{},
 		Devices:   []string{},
 		Deny:      []string{},
+		Private:   []string{},
+		ReadOnly:  []string{},
 		Network:   r.network,
 	}
 	for _, g := range r.grants {
@@ -38,14 +40,24 @@ func renderPolicy(r rules) ([]byte, error) {
 		switch {
 		case !d.link:
 			p.Deny = append(p.Deny, d.real)
-		case granted(r.grants, d.real): // else nobody in the session could touch it
+		case r.granted(d.real): // else nobody in the session could touch it
 			p.Deny = append(p.Deny, filepath.Join(filepath.Dir(d.real), keptName))
 		}
 	}
-	p.ReadWrite = uncovered(p.ReadWrite, nil)
-	p.Read = uncovered(p.Read, p.ReadWrite)
-	p.Devices = sorted(p.Devices)
-	p.Deny = sorted(p.Deny)
+	for _, d := range r.private {
+		to, path := &p.Private, d.real
+		if d.link {
+			path = filepath.Join(filepath.Dir(d.real), keptName)
+		} else if d.readOnly {
+			to = &p.ReadOnly
+		}
+		*to = append(*to, path)
+	}
+	p.ReadWrite = r.uncovered(p.ReadWrite, nil)
+	p.Read = r.uncovered(p.Read, p.ReadWrite)
+	for _, list := range []*[]string{&p.Devices, &p.Deny, &p.Private, &p.ReadOnly} {
+		*list = sorted(*list)
+	}
 
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
@@ -58,16 +70,16 @@ func renderPolicy(r rules) ([]byte, error) {
 }
 
 // granted says whether path lies in a folder that is granted.
-func granted(grants []grant, path string) bool {
-	return slices.ContainsFunc(grants, func(g grant) bool { return g.kind == folder && below(path, g.real) })
+func (r *rules) granted(path string) bool {
+	return slices.ContainsFunc(r.grants, func(g grant) bool { return g.kind == folder && path != g.real && r.covers(g.real, path) })
 }
 
-// uncovered sorts paths and leaves out those that another one, or one of wider, grants already: each
-// costs the start of a session a few system calls.
-func uncovered(paths, wider []string) []string {
+// uncovered sorts paths and leaves out those that another path, or one of wider, grants already. Each path costs a
+// launch a few system calls.
+func (r *rules) uncovered(paths, wider []string) []string {
 	kept := []string{}
 	for _, path := range sorted(paths) {
-		covers := func(other string) bool { return within(path, other) }
+		covers := func(other string) bool { return r.covers(other, path) }
 		if !slices.ContainsFunc(kept, covers) && !slices.ContainsFunc(wider, covers) {
 			kept = append(kept, path)
 		}

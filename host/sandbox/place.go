@@ -30,8 +30,8 @@ var (
 	errUpBeyond = errors.New("holds .. after a part that does not exist")
 )
 
-// locate follows path the way the kernel does, part by part, for it is the kernel that a profile must
-// agree with: .. leaves the folder that a link led to, not the folder that holds the link.
+// locate follows path part by part, as the kernel does: .. leaves the folder that a link led to, not the folder that
+// holds the link. A profile must agree with the kernel about where a path leads.
 func (b *builder) locate(path string) (place, error) {
 	path, err := b.expand(path)
 	if err != nil {
@@ -49,8 +49,8 @@ func (b *builder) locate(path string) (place, error) {
 		}
 	}
 	p := place{spelled: filepath.Clean(path), real: w.cur, links: w.links, turns: w.turns, missing: w.missing, node: w.node}
-	// Made clean, a path with .. can name something else than the walk found; letter case put right
-	// without a link in between is not a second spelling that the system would ever show.
+	// Cleaning a path with .. can change what it names. And a path that differs from the stored one in letter case
+	// alone is no second spelling: the system always shows the stored one.
 	if len(p.links) == 0 || strings.Contains(path, "..") {
 		p.spelled = p.real
 	}
@@ -112,20 +112,25 @@ func (w *walk) step(name string) error {
 	if w.sys.fold {
 		next = filepath.Join(w.cur, w.stored(name, n))
 	}
-	if !n.isLink() {
-		w.cur, w.node = next, n
-		return nil
+	if n.isLink() {
+		return w.follow(next, n.link)
 	}
-	if !utf8.ValidString(n.link) {
+	w.cur, w.node = next, n
+	return nil
+}
+
+// follow puts what the link at path says in front of the rest.
+func (w *walk) follow(path, says string) error {
+	if !utf8.ValidString(says) {
 		return errChars
 	}
 	w.turns = w.turns || strings.Trim(strings.Join(w.rest, "/"), "/.") == ""
-	w.links = append(w.links, next)
+	w.links = append(w.links, path)
 	if len(w.links) > maxLinks {
 		return syscall.ELOOP
 	}
-	w.rest = append(strings.Split(n.link, "/"), w.rest...)
-	if filepath.IsAbs(n.link) {
+	w.rest = append(strings.Split(says, "/"), w.rest...)
+	if filepath.IsAbs(says) {
 		return w.enter("/")
 	}
 	return nil // cur is still the folder that holds the link
@@ -137,10 +142,10 @@ func (w *walk) enter(dir string) (err error) {
 	return err
 }
 
-// stored is the name under which the folder keeps what name found there: on a volume that ignores letter
-// case, or how an accent is encoded, the kernel judges a path by its stored spelling. Equal identity is
-// the volume's own word on which names are one. A folder that cannot be listed leaves name as it is; a
-// grant then grants nothing, and denies do not rely on it.
+// stored is the spelling under which the folder keeps the entry that was found as name. On a volume that ignores
+// letter case, or how an accent is encoded, the kernel judges a path by its stored spelling. Two names with one
+// identity are one entry. If the folder cannot be listed, the name stays as it is: a grant of it then grants nothing,
+// and denies do not depend on it.
 func (w *walk) stored(name string, n node) string {
 	all, err := w.sys.names(w.cur)
 	if err != nil {

@@ -6,16 +6,19 @@ import (
 	"strings"
 )
 
+// homebrewPrefixes are the places that Homebrew is installed in.
+var homebrewPrefixes = []string{"/opt/homebrew", "/usr/local", "/home/linuxbrew/.linuxbrew"}
+
 // maxScripts is how many interpreters may stand before a program: a script's interpreter can be a script.
 const maxScripts = 4
 
-// program grants what the target needs to start (X04). Nothing here refuses: a program that is missing or
-// cannot run is for the shim to report, in its own way.
+// program grants what the target needs to start (X04). Nothing here refuses a launch: the shim reports a program that is
+// missing or cannot run.
 func (b *builder) program() error {
 	p, err := b.locate(b.spec.Program)
 	if err == nil && p.missing == "" && p.node.isExec() {
 		b.target = p.real
-		b.needs(b.spec.Program, maxScripts)
+		b.needs(b.spec.Program, maxScripts, false)
 	}
 	return nil
 }
@@ -23,28 +26,45 @@ func (b *builder) program() error {
 // needs grants the program at path, to read and run: the real file, never the folder of a link to it; the
 // packages or the installation it belongs to; for a script, its interpreter. Only a file marked
 // executable counts, so that a script in a hostile project cannot name a key as its interpreter.
-func (b *builder) needs(path string, scripts int) {
+//
+// chosen: a session could have written the file or the link that names this program. Then it gets its
+// standard library and nothing else: #!/home/ann/other/bin/python3 must not open the project in ~/other.
+func (b *builder) needs(path string, scripts int, chosen bool) {
 	p, err := b.locate(path)
 	if err != nil || p.missing != "" || !p.node.isExec() {
 		return
 	}
+	chosen = chosen || b.sessionWrites(p)
 	b.add(grant{place: p, kind: file, from: fromProgram})
 	// Every place on the way may be inside an installation: Python looks for its library beside the link
 	// in a virtual environment, node for its packages beside the real file.
 	for _, at := range append([]string{p.real}, p.links...) {
 		dir := filepath.Dir(at)
-		b.grantPart(dir, "node_modules")
-		if outer := nodeModules(at); outer != "" {
+		outer := nodeModules(at)
+		if outer != "" && (!chosen || strings.HasSuffix(outer, "/lib/node_modules")) {
 			b.grantPart(outer, ".")
 		}
+		if chosen {
+			b.standardLibrary(dir)
+			continue
+		}
+		b.grantPart(dir, "node_modules")
 		b.installation(dir)
 	}
 	if scripts == 0 {
 		return
 	}
 	for _, interpreter := range b.interpreters(p.real) {
-		b.needs(interpreter, scripts-1)
+		b.needs(interpreter, scripts-1, chosen)
 	}
+}
+
+// sessionWrites says whether the session can write the file at p, or turn a link on the way to it.
+func (b *builder) sessionWrites(p place) bool {
+	return slices.ContainsFunc(b.grants, func(g grant) bool {
+		in := func(path string) bool { return g.write && within(path, g.real) }
+		return in(p.real) || slices.ContainsFunc(p.links, in)
+	})
 }
 
 // grantPart grants the named part of the installation in root, if it is there, to read. A part that is a
@@ -59,11 +79,11 @@ func (b *builder) grantPart(root, name string) {
 	}
 }
 
-// reads says whether path is read by every session already. To grant it again would, on macOS, come after
-// what is closed inside /usr and open that.
+// reads says whether the session can read path already. On macOS a second grant would come after the rule that closes
+// parts of /usr, and open them.
 func (b *builder) reads(path string) bool {
 	in := func(dir string) bool { return within(path, dir) }
-	return b.spec.GOOS == "darwin" && slices.ContainsFunc(darwinSubtrees, in) || granted(b.grants, path)
+	return b.spec.GOOS == "darwin" && (slices.ContainsFunc(darwinSubtrees, in) || slices.Contains(darwinOpened, path)) || b.granted(path)
 }
 
 // nodeModules is the outermost node_modules folder around path, or "". A package finds what it depends on
@@ -113,6 +133,36 @@ func (b *builder) installation(bin string) {
 	}
 }
 
+// standardLibrary grants what an interpreter in bin cannot start without. Python marks its library by os.py;
+// a virtual environment's lib holds a project's packages instead, and its pyvenv.cfg names the library.
+func (b *builder) standardLibrary(bin string) {
+	for _, prefix := range homebrewPrefixes {
+		if within(bin, prefix) {
+			b.installation(bin)
+			return
+		}
+	}
+	if filepath.Base(bin) != "bin" {
+		return
+	}
+	prefix := filepath.Dir(bin)
+	b.grantPart(prefix, "pyvenv.cfg")
+	lib := filepath.Join(prefix, "lib")
+	all, err := b.sys.names(lib)
+	if err != nil {
+		return
+	}
+	for _, name := range all {
+		if mark, err := b.locate(filepath.Join(lib, name, "os.py")); err != nil || mark.missing != "" || !strings.HasPrefix(name, "python") {
+			continue
+		}
+		if b.mayGrantWhole(prefix) {
+			name = "." // with the shared libraries that its modules load
+		}
+		b.grantPart(lib, name)
+	}
+}
+
 // homebrew grants the programs and libraries, which refer to each other through opt, and none of the
 // configuration and data that lie beside them.
 func (b *builder) homebrew(prefix string) {
@@ -140,8 +190,8 @@ func (b *builder) isDir(path string) bool {
 	return err == nil && p.missing == "" && p.node.isDir()
 }
 
-// interpreters are the programs that the script at path is run by: the one on its first line, and the one
-// that env would look up.
+// interpreters are the programs that run the script at path: the one on its first line, and the one that env would
+// look up.
 func (b *builder) interpreters(path string) []string {
 	start, err := b.sys.head(path)
 	if err != nil || !strings.HasPrefix(string(start), "#!") {
@@ -161,8 +211,7 @@ func (b *builder) interpreters(path string) []string {
 	return found
 }
 
-// envCommand is the command in env's arguments: the first word that is neither an option, nor an option's
-// value, nor an assignment.
+// envCommand is the command in env's arguments: the first word that is no option, option's value or assignment.
 func envCommand(words []string) string {
 	for i := 0; i < len(words); i++ {
 		word := words[i]

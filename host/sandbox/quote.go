@@ -29,10 +29,9 @@ func quotable(s string) error {
 	return nil
 }
 
-// anyCase is a regular expression for a path that is not there yet, in which the part from byte from on is
-// compared without letter case: on most Macs Token and token are one file, and no stored spelling settles
-// yet which. Beyond ASCII a letter has several encodings as well, so any text matches there: too much is
-// denied then, never too little. after is what may follow.
+// anyCase is a regular expression for a path that is missing. From byte from on, letter case does not count: on most
+// Macs Token and token are one file, and no stored spelling says yet which. A letter beyond ASCII has several encodings
+// too, so any text matches in its place. That denies too much, never too little. after is what may follow.
 func anyCase(path string, from int, after string) (string, error) {
 	if err := quotable(path); err != nil {
 		return "", err
@@ -59,17 +58,34 @@ func anyCase(path string, from int, after string) (string, error) {
 	return re.String(), nil
 }
 
-// beyondASCII is a regular expression for the names directly in dir that are not all ASCII. Some of them
-// are other spellings of plain ones: a Kelvin sign is a k without letter case, a long s an s, the one
-// letter that looks like st both.
-func beyondASCII(dir string) (string, error) {
+// plainNames is a regular expression for what lies in dir under a name of ASCII alone. Some of the other names are
+// further spellings of plain ones: a Kelvin sign is a k without letter case, a long s an s, the one letter that
+// looks like st both. What the profile compiler makes of bytes from 0x80 on is not known, so none stands in here.
+func plainNames(dir string) (string, error) {
 	if err := quotable(dir); err != nil {
 		return "", err
 	}
 	var re strings.Builder
 	re.WriteString(`#"^`)
 	literally(&re, strings.TrimSuffix(dir, "/"))
-	re.WriteString(`/[^/]*[^ -~][^/]*$"`)
+	re.WriteString(`/[ -.0-~]+(/|$)"`)
+	return re.String(), nil
+}
+
+// beginning is a regular expression for paths that start with path.
+func beginning(path string) (string, error) { return anyEnd(path, "") }
+
+// companions is one for the files that programs write beside the file at path.
+func companions(path string) (string, error) { return anyEnd(path, `(\.lock|\.tmp\.[^/]*|\.backup)$`) }
+
+func anyEnd(path, end string) (string, error) {
+	if err := quotable(path); err != nil {
+		return "", err
+	}
+	var re strings.Builder
+	re.WriteString(`#"^`)
+	literally(&re, path)
+	re.WriteString(end + `"`)
 	return re.String(), nil
 }
 

@@ -3,15 +3,12 @@ package sandbox
 import (
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
-
-	"hostshim/shim"
 )
 
 // renderSBPL writes the profile that sandbox-exec applies. In SBPL the last rule that matches decides:
 // first everything is closed, then come the grants, then what stays closed.
-func renderSBPL(r rules) ([]byte, error) {
+func renderSBPL(r *rules) ([]byte, error) {
 	var p profile
 	p.text("(version 1)\n")
 	p.text("; What is not a file is as it would be without a sandbox. Of files, nothing to begin with.\n")
@@ -19,18 +16,23 @@ func renderSBPL(r rules) ([]byte, error) {
 	p.rule("deny file-read* file-write*")
 	p.text("; Neither is part of file-write*, and each makes a second name for what is closed.\n")
 	p.rule("deny file-link file-clone")
+	p.text("; It finds names on a whole volume, whatever may be read.\n")
+	p.rule("deny file-search")
+	p.waysOut()
 	p.system(r)
+	p.devices()
 	p.grants(r)
 	p.ancestors(r)
 	p.network(r)
+	p.private(r)
 	p.denies(r)
-	p.text("\n; Programs that would gain rights.\n")
-	p.rule("deny process-exec*", "(require-any (file-mode #o4000) (file-mode #o2000))")
+	p.last(r)
 	return []byte(p.buf.String()), p.err
 }
 
+// To clone makes a copy, so whoever may read may clone. To link makes a second name, which needs the right to write.
 const (
-	readOps  = "file-read*"
+	readOps  = "file-read* file-clone"
 	writeOps = "file-read* file-write* file-link file-clone"
 	allOps   = "file-read* file-write* file-link file-clone process-exec*"
 )
@@ -84,48 +86,39 @@ func (p *profile) each(name string, paths []string) []string {
 	return filters
 }
 
-// system opens what every session reads. It comes before the templates' grants, which may open again what
-// is closed here.
-func (p *profile) system(r rules) {
-	p.text("\n; Every session reads the system and the command-line tools.\n")
-	filters := p.each("literal", darwinLiterals)
-	filters = append(filters, p.each("subpath", darwinSubtrees)...)
-	p.rule("allow "+readOps, append(filters, p.filter("subpath", r.tools))...)
-	p.rule("deny file-read* file-write*", p.each("subpath", darwinClosed)...)
-	p.rule("allow "+readOps, p.each("literal", darwinOpened)...)
-}
-
 // grants opens what was granted by name, in groups that say why.
-func (p *profile) grants(r rules) {
+func (p *profile) grants(r *rules) {
 	for _, group := range []struct {
 		from  origin
 		title string
 	}{
-		{fromSystem, "Every session's devices and the system's own temporary folder."},
+		{fromSystem, "The session's terminal."},
 		{fromProgram, "The target's program and what it needs to start."},
 		{fromSession, "The session's own folders."},
 		{fromTemplate, "What the template grants."},
 	} {
-		var read, write []string
-		for _, g := range r.grants {
-			if g.from != group.from {
-				continue
-			}
-			own, links := p.grant(g)
-			if g.write {
-				write = append(write, own...)
-			} else {
-				read = append(read, own...)
-			}
-			read = append(read, links...)
-		}
+		read, write := p.openings(slices.DeleteFunc(slices.Clone(r.grants), func(g grant) bool { return g.from != group.from }))
 		if len(read)+len(write) == 0 {
 			continue
 		}
 		p.text("\n; " + group.title + "\n")
-		p.some("allow "+readOps, sorted(read))
-		p.some("allow "+writeOps, sorted(write))
+		p.some("allow "+readOps, read)
+		p.some("allow "+writeOps, write)
 	}
+}
+
+// openings are the filters of what grants open, to read and to write.
+func (p *profile) openings(grants []grant) (read, write []string) {
+	for _, g := range grants {
+		own, links := p.grant(g)
+		if g.write {
+			write = append(write, own...)
+		} else {
+			read = append(read, own...)
+		}
+		read = append(read, links...)
+	}
+	return sorted(read), sorted(write)
 }
 
 // grant is one grant's filters, in both its spellings, and those that make the links on its way readable.
@@ -143,24 +136,21 @@ func (p *profile) grant(g grant) (own, links []string) {
 		links = append(links, p.filter(name, g.spelled))
 	}
 	for _, link := range g.links {
-		if !slices.Contains(darwinLiterals, link) {
+		if !slices.Contains(darwinLinks, link) {
 			links = append(links, p.filter("literal", link))
 		}
 	}
 	// Programs replace a file by writing another beside it and renaming that.
 	if g.kind == file && g.write && g.from == fromTemplate {
-		own = append(own,
-			p.filter("literal", g.real+".lock"),
-			p.filter("prefix", g.real+".tmp."),
-			p.filter("literal", g.real+".backup"))
+		own = append(own, p.regex(companions(g.real)))
 	}
 	return own, links
 }
 
 // ancestors lets the way to each grant be walked and looked at, but not listed.
-func (p *profile) ancestors(r rules) {
+func (p *profile) ancestors(r *rules) {
 	granted := slices.Concat(darwinSubtrees, []string{r.tools})
-	paths := slices.Clone(granted)
+	paths := slices.Concat(granted, darwinFiles, darwinOpened)
 	for _, g := range r.grants {
 		if g.kind == folder {
 			granted = append(granted, g.real, g.spelled)
@@ -168,21 +158,20 @@ func (p *profile) ancestors(r rules) {
 		paths = append(paths, g.real, g.spelled)
 		paths = append(paths, g.links...)
 	}
+	known := func(dir string) bool {
+		in := func(folder string) bool { return within(dir, folder) }
+		return slices.Contains(darwinLinks, dir) || slices.ContainsFunc(granted, in) && !slices.ContainsFunc(darwinClosed, in)
+	}
 	var way []string
 	for _, path := range paths {
-		for _, dir := range above(path) {
-			if !slices.Contains(darwinLiterals, dir) && !slices.ContainsFunc(granted, func(g string) bool { return within(dir, g) }) {
-				way = append(way, dir)
-			}
-		}
-	}
-	for _, path := range darwinOpened { // lies in what system closed again inside /usr
-		way = append(way, slices.DeleteFunc(above(path), func(dir string) bool {
-			return !slices.ContainsFunc(darwinClosed, func(c string) bool { return within(dir, c) })
-		})...)
+		way = append(way, slices.DeleteFunc(above(path), known)...)
 	}
 	p.text("\n; The way to what is granted.\n")
-	p.some("allow file-read-metadata", p.each("literal", sorted(way)))
+	p.rule("allow file-read-metadata", p.each("literal", sorted(way))...)
+	if r.above != "" {
+		p.text("; The target's program lists the folders above the working directory, and stops where it cannot.\n")
+		p.some("allow file-read-data", p.each("literal", sorted(above(r.above))))
+	}
 }
 
 // above is every folder around path but the root.
@@ -192,61 +181,4 @@ func above(path string) []string {
 		dirs = append(dirs, dir)
 	}
 	return dirs
-}
-
-// network closes all but the model proxy (X09): one loopback port, and the sockets that a template names.
-func (p *profile) network(r rules) {
-	if r.network != shim.NetworkModel {
-		return
-	}
-	p.text("\n; Of the network, the model proxy and the sockets that the template grants.\n")
-	p.rule("deny network*")
-	filters := []string{`(remote tcp "localhost:` + strconv.Itoa(r.port) + `")`}
-	for _, g := range r.grants {
-		if g.kind == socket {
-			filters = append(filters, "(remote unix-socket "+p.filter("subpath", g.real)+")")
-		}
-	}
-	p.rule("allow network-outbound", filters...)
-}
-
-// denies closes what stays closed, last. A rule here names a path, not what is there: so the folders
-// above are pinned in their places, or a renamed or cloned one would show it under another name.
-func (p *profile) denies(r rules) {
-	if len(r.denies) == 0 {
-		return
-	}
-	var closed, kept, create, sockets, pins []string
-	for _, d := range r.denies {
-		if d.link {
-			kept = append(kept, p.filter("literal", d.real))
-			pins = append(pins, above(d.real)...)
-			continue
-		}
-		for _, path := range sorted([]string{d.real, d.spelled}) {
-			closed = append(closed, p.filter("subpath", path))
-			sockets = append(sockets, "(remote unix-socket "+p.filter("subpath", path)+")")
-			pins = append(pins, above(path)...)
-		}
-		if d.missing == "" {
-			continue
-		}
-		there := filepath.Dir(d.missing)
-		from := len(strings.TrimSuffix(there, "/"))
-		closed = append(closed, p.regex(anyCase(d.real, from, "(/|$)")))
-		create = append(create, p.regex(beyondASCII(there)))
-		if d.missing != d.real {
-			kept = append(kept, p.regex(anyCase(d.missing, from, "$")))
-		}
-	}
-	p.text("\n; Denied, whatever is granted.\n")
-	p.rule("deny "+allOps, sorted(closed)...)
-	p.rule("deny network-outbound", sorted(sockets)...)
-	if len(kept)+len(create) > 0 {
-		p.text("; Names on the way that must not be made, or made anew.\n")
-	}
-	p.some("deny file-write*", sorted(kept))
-	p.some("deny file-write-create", sorted(create))
-	p.text("; Renamed or cloned, a folder above would show what it holds under another name.\n")
-	p.rule("deny file-write-unlink file-clone", p.each("literal", sorted(pins))...)
 }

@@ -12,11 +12,15 @@ import (
 type Spec struct {
 	GOOS string // "linux" or "darwin": which profile to write
 
-	Home    string // what ~ stands for; may be empty, then ~ is an error
+	Home       string // what ~ stands for; may be empty, then ~ is an error
+	ConfigHome string // where programs keep their configuration if not in ~/.config; may be empty
+
 	WorkDir string // read-write, with all below
 	TempDir string // read-write, with all below; may be made after Build, by the host
 
-	UserTempDir string // macOS: getconf DARWIN_USER_TEMP_DIR; else empty
+	UserTempDir string   // macOS: getconf DARWIN_USER_TEMP_DIR; else empty
+	Terminals   []string // macOS: the terminals on descriptors 0 to 2
+	ListAbove   bool     // macOS: the program lists the folders above WorkDir, and stops where it cannot
 
 	Program string // the target, as found through PATH; empty or missing: the shim will report it
 	Path    string // the target's PATH, in which #!/usr/bin/env looks
@@ -25,7 +29,7 @@ type Spec struct {
 	ReadIfThere []string // files; those that are not there, or cannot be placed, are left out
 	ReadWrite   []string
 	Deny        []string
-	Private     []string // token file, state directory, settings: denied whatever is granted (X06, X12)
+	Private     []string // the host's own: token file, state directory, settings (X06, X12)
 
 	Network   string // "", shim.NetworkOpen or shim.NetworkModel; empty is open
 	ModelPort int    // macOS with shim.NetworkModel: the one loopback port that stays open
@@ -38,6 +42,14 @@ type Profile struct {
 	Network  string   // shim.NetworkOpen or shim.NetworkModel
 	Warnings []string // for the user, at most one line each
 	Create   []string // folders to make 0700 before the start, parents first
+	Closed   []Closed // what stays closed whatever wider is granted
+}
+
+// Closed is a place that a session cannot reach, or cannot write.
+type Closed struct {
+	Path     string `json:"path"`
+	Why      string `json:"why"`
+	ReadOnly bool   `json:"read_only,omitempty"`
 }
 
 // Build resolves spec against the file system and renders its profile. It only reads: an error, whose text
@@ -51,13 +63,13 @@ func build(spec Spec, sys facts) (Profile, error) {
 	if err != nil {
 		return Profile{}, err
 	}
-	p := Profile{Network: r.network, Warnings: r.warnings, Create: r.create}
+	p := Profile{Network: r.network, Warnings: r.warnings, Create: r.create, Closed: r.closed()}
 	if spec.GOOS == "darwin" {
 		p.Ext = ".sb"
-		p.Text, err = renderSBPL(r)
+		p.Text, err = renderSBPL(&r)
 	} else {
 		p.Ext = ".json"
-		p.Text, err = renderPolicy(r)
+		p.Text, err = renderPolicy(&r)
 	}
 	if err != nil {
 		return Profile{}, err
@@ -72,8 +84,8 @@ func build(spec Spec, sys facts) (Profile, error) {
 // takes back what it made.
 func (p Profile) Prepare() error {
 	for i, dir := range p.Create {
-		// Mkdir, not MkdirAll: whatever stands at a name by now is not what Build saw, and a link there
-		// would lead the grant elsewhere. The second stage refuses a link; this refuses all the rest.
+		// Mkdir, not MkdirAll: what stands at a name by now is not what Build saw, and a link there would lead the grant
+		// elsewhere. The second stage refuses links, and this refuses everything else that is no folder.
 		err := os.Mkdir(dir, 0o700)
 		if errors.Is(err, os.ErrExist) {
 			var info os.FileInfo
@@ -98,7 +110,10 @@ func (p Profile) Prepare() error {
 type rules struct {
 	grants   []grant
 	denies   []denied
-	tools    string // macOS: the command-line tools' folder
+	private  []denied // closed to what is granted around them, not to a grant of them (X16)
+	tools    string   // macOS: the command-line tools' folder
+	userTemp string   // macOS: the user's folder for temporary files
+	above    string   // macOS: a folder above which all may be listed; empty: none
 	network  string
 	port     int
 	warnings []string
@@ -111,6 +126,7 @@ type builder struct {
 	spec    Spec
 	sys     facts
 	home    string          // Home with its links followed
+	work    place           // WorkDir likewise
 	temp    string          // TempDir likewise
 	target  string          // Program likewise; empty when it cannot run
 	planned map[string]bool // folders that are missing but will be there before the start
@@ -123,11 +139,13 @@ func resolve(spec Spec, sys facts) (rules, error) {
 	b.sys = sys.with(b.planned, spec.GOOS == "darwin")
 	for _, step := range []func() error{
 		b.check,
+		b.findPrivate,
 		b.baseline,
 		b.session,
 		b.templates,
 		b.program,
 		b.deny,
+		b.keepPrivate,
 		b.refuseBlocked,
 		b.refuseTurnable,
 		b.dropDenied,
@@ -159,6 +177,13 @@ func (b *builder) check() error {
 			return fmt.Errorf("network %q: port %d is none", shim.NetworkModel, b.spec.ModelPort)
 		}
 		b.port = b.spec.ModelPort
+	}
+	if b.spec.UserTempDir != "" {
+		p, err := b.locate(b.spec.UserTempDir)
+		if err != nil {
+			return fmt.Errorf("temporary folder %q: %w", b.spec.UserTempDir, err)
+		}
+		b.userTemp = p.real
 	}
 	if b.spec.Home != "" {
 		p, err := b.locate(b.spec.Home)

@@ -2,8 +2,10 @@ package server
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -15,6 +17,7 @@ func openPty() (master, slave *os.File, err error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("/dev/ptmx: %w", err)
 	}
+	masterFD := fd
 	master = os.NewFile(uintptr(fd), "pty")
 	var name [128]byte
 	for _, call := range []struct {
@@ -32,5 +35,15 @@ func openPty() (master, slave *os.File, err error) {
 		master.Close()
 		return nil, nil, fmt.Errorf("%s: %w", path, err)
 	}
-	return master, os.NewFile(uintptr(fd), string(path)), nil
+	slave = os.NewFile(uintptr(fd), string(path))
+	// A kernel queue may refuse a terminal. The runtime then reads it as it is, and a non-blocking read fails when there is
+	// nothing to read. A blocking one ends with the session: its leader's end takes the terminal from all who hold it.
+	if errors.Is(master.SetReadDeadline(time.Time{}), os.ErrNoDeadline) {
+		if err := unix.SetNonblock(masterFD, false); err != nil {
+			master.Close()
+			slave.Close()
+			return nil, nil, fmt.Errorf("pty: %w", err)
+		}
+	}
+	return master, slave, nil
 }

@@ -124,9 +124,12 @@ func openBroker(p state.Places, log *slog.Logger) (*host.Broker, error) {
 	if set.LLMProxy == nil {
 		return host.NewServedBroker(p, log, credential.Secret{}), nil
 	}
-	device, err := llmproxy.DevicePairing(p.DevicePairing())
+	device, warning, err := llmproxy.DevicePairing(p.DevicePairing())
 	if err != nil {
 		return nil, err
+	}
+	if warning != "" {
+		log.Warn(warning)
 	}
 	broker := host.NewServedBroker(p, log, device)
 	if err := broker.Listen(set.LLMProxy.Listen); err != nil {

@@ -16,6 +16,7 @@ type Agent struct {
 	RootEnv     map[string]string // as root
 	FirstFile   string            // written into an empty configuration folder
 	FirstText   string
+	ListsAbove  bool // on macOS it lists the folders above the working directory, and stops where it cannot
 }
 
 // Claude is Claude Code.
@@ -36,4 +37,5 @@ var Claude = Agent{
 	// not answer. A session that gets its credential on a descriptor needs none of it. Whether to trust the folder is
 	// still asked.
 	FirstFile: ".claude.json", FirstText: `{"hasCompletedOnboarding":true}` + "\n",
+	ListsAbove: true, // it is a Bun program
 }

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
@@ -164,9 +165,10 @@ const tempPrefix = "relay-"
 
 // RealTemp is the system's folder for temporary files, without links: profiles name real paths.
 func RealTemp() string {
-	dir, err := filepath.Abs(os.TempDir())
+	temp := cmp.Or(UserTemp(), os.TempDir())
+	dir, err := filepath.Abs(temp)
 	if err != nil {
-		return os.TempDir()
+		return temp
 	}
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		return real

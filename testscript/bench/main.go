@@ -1,7 +1,7 @@
 //go:build linux
 
 // Command bench measures the pair beside the best programs of their kind, interleaved in one run, and prints a
-// table a section. `make bench` starts it; docs/performance.md explains every measure.
+// table a section. `make bench` starts it; README.md explains every measure.
 //
 //	bench [-bin DIR] [-rounds N] [SECTION...]
 //

@@ -21,7 +21,6 @@ var operations = map[string]operation{
 	"open":      {1, func(a []string) error { return openClose(a[0], os.O_RDONLY) }},
 	"read":      {1, func(a []string) error { _, err := os.ReadFile(a[0]); return err }},
 	"readdir":   {1, func(a []string) error { _, err := os.ReadDir(a[0]); return err }},
-	"readlink":  {1, func(a []string) error { _, err := os.Readlink(a[0]); return err }},
 	"stat":      {1, func(a []string) error { _, err := os.Stat(a[0]); return err }},
 	"write":     {1, func(a []string) error { return openClose(a[0], os.O_WRONLY) }},
 	"append":    {1, func(a []string) error { return openClose(a[0], os.O_WRONLY|os.O_APPEND) }},
@@ -32,7 +31,6 @@ var operations = map[string]operation{
 	"unlink":    {1, func(a []string) error { return syscall.Unlink(a[0]) }},
 	"chmod":     {1, func(a []string) error { return os.Chmod(a[0], 0o644) }},
 	"mkfifo":    {1, func(a []string) error { return syscall.Mkfifo(a[0], 0o644) }},
-	"chdir":     {1, func(a []string) error { return os.Chdir(a[0]) }},
 	"link":      {2, func(a []string) error { return syscall.Link(a[0], a[1]) }},
 	"symlink":   {2, func(a []string) error { return syscall.Symlink(a[0], a[1]) }},
 	"rename":    {2, func(a []string) error { return syscall.Rename(a[0], a[1]) }},
@@ -40,9 +38,7 @@ var operations = map[string]operation{
 	"kill":      {2, tryKill},
 	"dial-unix": {1, func(a []string) error { return dial("unix", a[0]) }},
 	"dial-tcp":  {1, func(a []string) error { return dial("tcp", a[0]) }},
-	"dial-udp":  {1, tryUDP},
 	"listen":    {1, tryListen},
-	"setuid":    {1, func(a []string) error { n, err := strconv.Atoi(a[0]); return errors.Join(err, syscall.Setuid(n)) }},
 }
 
 // try OPERATION PATH…: says whether it works, else the error's system name: `try read /etc/shadow: EACCES`.
@@ -97,16 +93,6 @@ func dial(network, address string) error {
 		return err
 	}
 	return conn.Close()
-}
-
-func tryUDP(a []string) error {
-	conn, err := net.Dial("udp", a[0])
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	_, err = conn.Write([]byte("x"))
-	return err
 }
 
 func tryListen(a []string) error {

@@ -63,14 +63,9 @@ func privileges(dir string) []attempt {
 	return []attempt{
 		{"setuid", func() error { return call(unix.SYS_SETUID, 12345) }},
 		{"setgroups", func() error { return call(unix.SYS_SETGROUPS, 0, 0) }},
-		{"capset", func() error {
-			all := [2]unix.CapUserData{{Effective: 1 << unix.CAP_SYS_PTRACE, Permitted: 1 << unix.CAP_SYS_PTRACE, Inheritable: 1 << unix.CAP_SYS_PTRACE}}
-			return unix.Capset(&unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, &all[0])
-		}},
+		{"capset", func() error { return hold(unix.CAP_SYS_PTRACE) }},
 		{"ambient", func() error {
-			// Root holds it as inheritable first, where it may.
-			all := [2]unix.CapUserData{{Effective: 1 << unix.CAP_KILL, Permitted: 1 << unix.CAP_KILL, Inheritable: 1 << unix.CAP_KILL}}
-			unix.Capset(&unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, &all[0])
+			hold(unix.CAP_KILL) // root holds it as inheritable first, where it may
 			return unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_RAISE, unix.CAP_KILL, 0, 0)
 		}},
 		{"bounding", func() error {
@@ -119,6 +114,12 @@ func privileges(dir string) []attempt {
 		{"int80", foreignI386},
 		{"x32", foreignX32},
 	}
+}
+
+func hold(capability int) error {
+	mask := uint32(1) << capability
+	all := [2]unix.CapUserData{{Effective: mask, Permitted: mask, Inheritable: mask}}
+	return unix.Capset(&unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, &all[0])
 }
 
 // unshare: a program with threads, as this one is, may not enter a user namespace, and that is looked at late.

@@ -72,61 +72,34 @@ func fail(status int, err error) {
 }
 
 func request(target string) (*http.Request, error) {
-	u, err := url.Parse(target)
-	if err != nil {
-		// An escape that no URL has, or the like: sent all the same.
-		scheme, rest, _ := strings.Cut(target, "://")
-		host, path, _ := strings.Cut(rest, "/")
-		u = &url.URL{Scheme: scheme, Host: host, Opaque: "/" + path}
-	} else if u.Path != "" {
-		query := ""
-		if u.RawQuery != "" || u.ForceQuery {
-			query = "?" + u.RawQuery
-		}
-		_, rest, _ := strings.Cut(target, "://")
-		if i := strings.IndexByte(rest, '/'); i >= 0 && !strings.HasPrefix(rest[i:], "//") {
-			raw, _, _ := strings.Cut(rest[i:], "?")
-			u = &url.URL{Scheme: u.Scheme, Host: u.Host, Opaque: raw + query}
-		}
-	}
 	var body io.Reader
+	name := "GET"
 	if *data != "" {
 		content, err := content(*data)
 		if err != nil {
 			return nil, err
 		}
-		body = bytes.NewReader(content)
+		body, name = bytes.NewReader(content), "POST"
 		if *unsized {
 			body = io.MultiReader(body)
 		}
 	}
-	name := *method
-	if name == "" {
-		name = map[bool]string{true: "POST", false: "GET"}[body != nil]
+	if *method != "" {
+		name = *method
 	}
 	req, err := http.NewRequest(name, "http://placeholder/", body)
 	if err != nil {
 		return nil, err
 	}
-	req.URL, req.Host = u, u.Host
+	req.URL = asWritten(target)
+	req.Host = req.URL.Host
 	req.Header = http.Header{"User-Agent": nil}
 	if *expect {
 		req.Header.Set("Expect", "100-continue")
 	}
 	for _, h := range headers {
-		name, value, _ := strings.Cut(h, ":")
-		value = strings.TrimSpace(value)
-		if at := strings.LastIndexByte(value, '@'); at == 0 || at > 0 && value[at-1] == ' ' {
-			text, err := os.ReadFile(value[at+1:])
-			if err != nil {
-				return nil, err
-			}
-			value = value[:at] + strings.TrimSpace(string(text))
-		}
-		if strings.EqualFold(name, "Host") {
-			req.Host = value
-		} else {
-			req.Header.Add(name, value)
+		if err := addHeader(req, h); err != nil {
+			return nil, err
 		}
 	}
 	trace := &httptrace.ClientTrace{Got1xxResponse: func(code int, h textproto.MIMEHeader) error {
@@ -137,6 +110,37 @@ func request(target string) (*http.Request, error) {
 		return nil
 	}}
 	return req.WithContext(httptrace.WithClientTrace(context.Background(), trace)), nil
+}
+
+// asWritten keeps path and query as they are, escapes that no URL has included.
+func asWritten(target string) *url.URL {
+	scheme, rest, _ := strings.Cut(target, "://")
+	host, raw, _ := strings.Cut(rest, "/")
+	u, err := url.Parse(target)
+	// Without a path nothing can be changed; an opaque part that begins with two slashes would be taken for a host.
+	if err == nil && (u.Path == "" || strings.HasPrefix(raw, "/")) {
+		return u
+	}
+	return &url.URL{Scheme: scheme, Host: host, Opaque: "/" + raw}
+}
+
+// addHeader adds one `Name: value`; where the value ends in @FILE, with what the file holds.
+func addHeader(req *http.Request, header string) error {
+	name, value, _ := strings.Cut(header, ":")
+	value = strings.TrimSpace(value)
+	if at := strings.LastIndexByte(value, '@'); at == 0 || at > 0 && value[at-1] == ' ' {
+		text, err := os.ReadFile(value[at+1:])
+		if err != nil {
+			return err
+		}
+		value = value[:at] + strings.TrimSpace(string(text))
+	}
+	if strings.EqualFold(name, "Host") {
+		req.Host = value
+	} else {
+		req.Header.Add(name, value)
+	}
+	return nil
 }
 
 func content(arg string) ([]byte, error) {

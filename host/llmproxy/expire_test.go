@@ -8,16 +8,16 @@ import (
 	"time"
 )
 
-// TestP03Sweeper: what expired, and what is no longer allowed, goes within a minute with nobody asking.
-func TestP03Sweeper(t *testing.T) {
+// TestP03Expires: what expired, and what is no longer allowed, goes within a minute with nobody asking.
+func TestP03Expires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		var policy Policy
 		var reasons []string
-		p := New(Config{
-			Policy: func() (Policy, error) { mu.Lock(); defer mu.Unlock(); return policy, nil },
-			Audit:  func(e Event) { mu.Lock(); defer mu.Unlock(); reasons = append(reasons, e.Reason) },
-		})
+		config := plainConfig()
+		config.Policy = func() (Policy, error) { mu.Lock(); defer mu.Unlock(); return policy, nil }
+		config.Audit = func(e Event) { mu.Lock(); defer mu.Unlock(); reasons = append(reasons, e.Reason) }
+		p := New(config)
 		defer p.Close()
 		p.Create("idle", time.Second)
 		p.Create("narrowed", time.Hour)
@@ -35,7 +35,7 @@ func TestP03Sweeper(t *testing.T) {
 		synctest.Wait()
 		p.registry.mu.Lock()
 		defer p.registry.mu.Unlock()
-		if e := p.registry.entries; len(e) != 1 || e[0].session.ClientID != "kept" {
+		if e := p.registry.entries; len(e) != 1 || e[0].pairing.ClientID != "kept" {
 			t.Errorf("%d entries after a minute", len(e))
 		}
 		mu.Lock()

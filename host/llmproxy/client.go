@@ -1,0 +1,91 @@
+package llmproxy
+
+import (
+	"encoding/base64"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"hostshim/host/credential"
+)
+
+// Provider is where a client's requests go, with which credential and within which limits (A01). All of it comes from
+// one reading of the settings: a change between two readings would send one provider's credential to another.
+type Provider struct {
+	Upstream   *url.URL
+	Credential credential.Secret // the proxy wipes it
+	Auth       string            // how the credential is sent, as ValidAuth has it; "" goes by the credential (P08)
+	Limits     Limits
+}
+
+// Limits are what a client's requests may do. The zero value limits nothing.
+type Limits struct {
+	Paths     []string // nil allows all; one that ends in * allows what begins like it
+	Methods   []string // nil allows all
+	PerMinute int      // requests of one session in any minute; 0: no limit
+	Total     int      // requests of one session in all; 0: no limit
+}
+
+// ValidAuth reports whether auth names a way to send a credential: bearer, x-api-key, x-goog-api-key or basic:<user>.
+func ValidAuth(auth string) bool {
+	switch auth {
+	case "", "bearer", "x-api-key", "x-goog-api-key":
+		return true
+	}
+	user, ok := strings.CutPrefix(auth, "basic:")
+	return ok && user != "" && len(user) <= 255 && !strings.ContainsFunc(user, func(c rune) bool { return c <= ' ' || c > '~' || c == ':' })
+}
+
+// sent is a credential as it goes upstream.
+type sent struct {
+	header  string
+	values  [2]string // of that header, and of betaHeader; a request's header refers to them
+	oauth   bool
+	secrets [2]string // what must not come back: the credential, and its value in the header
+}
+
+// shape fills s with the credential in the form that auth names, and returns false if there is no such form.
+func (s *sent) shape(auth, token string) bool {
+	if auth == "" {
+		auth = "bearer"
+		if strings.HasPrefix(token, apiKeyPrefix) {
+			auth = "x-api-key"
+		}
+	}
+	value := token
+	user, basic := strings.CutPrefix(auth, "basic:")
+	switch {
+	case !ValidAuth(auth):
+		return false
+	case basic:
+		value = base64.StdEncoding.EncodeToString([]byte(user + ":" + token))
+		s.header, s.values[0] = "Authorization", "Basic "+value
+	case auth == "bearer":
+		s.header, s.values[0] = "Authorization", "Bearer "+token
+		s.oauth = strings.HasPrefix(token, oauthPrefix)
+	default:
+		s.header, s.values[0] = http.CanonicalHeaderKey(auth), token
+	}
+	s.secrets = [2]string{token, value}
+	return true
+}
+
+// allow reports whether the limits let a request through; target is what the upstream is asked for.
+func (l Limits) allow(method, target string) bool {
+	path, _ := splitTarget(target)
+	decoded, err := url.PathUnescape(path)
+	return err == nil && (l.Methods == nil || slices.Contains(l.Methods, method)) &&
+		(l.Paths == nil || slices.ContainsFunc(l.Paths, func(pattern string) bool { return pathMatches(pattern, decoded) }))
+}
+
+// pathMatches compares a decoded path with an entry of Limits.Paths. Below a * only a plain path matches: an upstream
+// may take a second escape, a backslash, an empty segment or a dot for the way to somewhere else.
+func pathMatches(pattern, decoded string) bool {
+	prefix, open := strings.CutSuffix(pattern, "*")
+	if !open {
+		return decoded == pattern
+	}
+	plain := !strings.ContainsAny(decoded, `%\;`) && !strings.Contains(decoded, "//") && !strings.Contains(decoded+"/", "/./")
+	return plain && strings.HasPrefix(decoded, prefix)
+}
