@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"net"
@@ -32,6 +33,8 @@ type Broker struct {
 	lines  *os.File        // the request log, if it was opened
 	proxy  *llmproxy.Proxy // nil: not made yet
 	base   string          // base URL of the shared listener; "": it is not open
+	wanted string          // address of that listener; "": any
+	failed error           // why it did not open when it was last tried
 	port   int             // of the shared listener
 }
 
@@ -64,10 +67,20 @@ func (b *Broker) made() (*llmproxy.Proxy, error) {
 func (b *Broker) Listen(address string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.listen(address)
+	b.wanted = address
+	b.failed = b.listen()
+	return b.failed
 }
 
-func (b *Broker) listen(address string) error {
+// Failed says why the shared listener is not open although it was asked for; nil: it is, or was not.
+func (b *Broker) Failed() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.failed
+}
+
+func (b *Broker) listen() error {
+	address := cmp.Or(b.wanted, settings.DefaultListen)
 	proxy, err := b.made()
 	if err != nil {
 		return err
@@ -88,7 +101,8 @@ func (b *Broker) listening() (base string, port int, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.base == "" {
-		err = b.listen(settings.DefaultListen)
+		b.failed = b.listen() // a port that was taken may be free by now
+		err = b.failed
 	}
 	return b.base, b.port, err
 }
@@ -158,7 +172,7 @@ func (b *Broker) policy() (llmproxy.Policy, error) {
 }
 
 func (b *Broker) audit(e llmproxy.Event) {
-	row := state.Pairing{TemplateID: e.Pairing.ClientID, Credential: wire.CredentialPairing}.Row(e.Name)
+	row := state.Session{TemplateID: e.Pairing.ClientID, Credential: wire.CredentialPairing}.Row(e.Name)
 	row.PairingID = e.Pairing.ID
 	if e.Reason != "revoked" {
 		row.Error = e.Reason

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"hostshim/host/credential"
+	"hostshim/host/settings"
 	"hostshim/host/wire"
 	"hostshim/shim"
 )
@@ -19,7 +20,8 @@ type envSpec struct {
 	Template    map[string]string // the template's env
 	Request     map[string]string // the request's env, or --env
 	Own         []string          // NAME=VALUE: what the host itself says
-	Passthrough []string          // the template's env_passthrough
+	Passthrough []string          // names kept although they look like credentials
+	Guarded     bool              // the base loses what looks like a credential (E04)
 	ModelKey    credential.Secret // replaces ${MODEL_KEY} in the template's and the request's values
 	Credential  string            // wire.CredentialNone, wire.CredentialToken or wire.CredentialPairing; "" is none
 }
@@ -45,40 +47,43 @@ const (
 	relayPrefix  = "RELAY_"
 )
 
-// usualSuffixes and usualPrefix are how credentials are usually named (E03).
-var usualSuffixes = []string{"_API_KEY", "_TOKEN", "_SECRET", "_SECRET_ACCESS_KEY", "_PASSWORD", "_CREDENTIALS"}
-
-const usualPrefix = "AWS_"
-
-// modelKeyMark is what the request's model key replaces.
-const modelKeyMark = "${MODEL_KEY}"
-
-// buildEnv makes a child's environment (E01, E02, E03, T10). Each name stands once, where it was first set,
+// buildEnv makes a child's environment (E01, E02, E03, E04, T10). Each name stands once, where it was first set,
 // with the value that was set last. Neither an error nor a warning ever carries a value.
 func buildEnv(s envSpec) (env []string, warnings []string, err error) {
 	e := environ{value: make(map[string]string)}
+	var usual []string
 	for _, kv := range s.Base {
-		if name, value, ok := strings.Cut(kv, "="); ok && name != "" && !hostOnly(name) {
+		name, value, ok := strings.Cut(kv, "=")
+		switch {
+		case !ok || name == "" || hostOnly(name):
+		case s.Guarded && s.usual(name) && !s.replaced(name):
+			usual = append(usual, name)
+		default:
 			e.set(name, value)
 		}
 	}
 	for _, layer := range []map[string]string{s.Template, s.Request} {
-		for _, name := range slices.Sorted(maps.Keys(layer)) {
-			value := withModelKey(layer[name], s.ModelKey)
-			if err := checkVariable(name, value); err != nil {
-				return nil, nil, err
-			}
-			if !strings.HasPrefix(name, relayPrefix) {
-				e.set(name, value)
-			}
+		if err := e.add(layer, s.ModelKey); err != nil {
+			return nil, nil, err
 		}
 	}
 	// Before the host's own, which are no credentials from elsewhere.
 	for _, name := range slices.Clone(e.names) {
-		if dropped(name, s.Credential, s.Passthrough) {
-			e.drop(name)
+		switch {
+		case s.replaced(name):
 			warnings = append(warnings, fmt.Sprintf("environment variable %q dropped: the session gets a %s instead", name, s.Credential))
+		case s.Credential == wire.CredentialPairing && s.usual(name):
+			usual = append(usual, name)
+		default:
+			continue
 		}
+		e.drop(name)
+	}
+	if len(usual) > 0 {
+		slices.Sort(usual)
+		usual = slices.Compact(usual)
+		warnings = append(warnings, fmt.Sprintf("environment variables dropped, as they look like credentials: %s; to keep one: "+
+			`--keep-env NAME, or "env_passthrough" in the template`, strings.Join(usual, ", ")))
 	}
 	for _, kv := range s.Own {
 		name, value, _ := strings.Cut(kv, "=")
@@ -90,35 +95,19 @@ func buildEnv(s envSpec) (env []string, warnings []string, err error) {
 	return e.list(), warnings, nil
 }
 
+// replaced says whether what the launch hands over stands in the variable's place (E03).
+func (s envSpec) replaced(name string) bool {
+	return (s.Credential == wire.CredentialToken || s.Credential == wire.CredentialPairing) && slices.Contains(shim.AnthropicCredentials, name)
+}
+
+// usual says whether the variable looks like a credential, and nobody asked to keep it.
+func (s envSpec) usual(name string) bool {
+	return usualCredential(name) && !slices.Contains(s.Passthrough, name)
+}
+
 // hostOnly says whether a variable of the host's environment stays with the host (E01).
 func hostOnly(name string) bool {
 	return strings.HasPrefix(name, parentPrefix) || slices.Contains(relayCredentials, name) || slices.Contains(parentSession, name)
-}
-
-// dropped says whether a launch with the given credential goes without the variable (E03). Letter case is not
-// looked at in the usual names: programs read such variables in either.
-func dropped(name, kind string, passthrough []string) bool {
-	switch kind {
-	case wire.CredentialToken:
-		return slices.Contains(shim.AnthropicCredentials, name)
-	case wire.CredentialPairing:
-		return slices.Contains(shim.AnthropicCredentials, name) || usualCredential(name) && !slices.Contains(passthrough, name)
-	}
-	return false
-}
-
-func usualCredential(name string) bool {
-	name = strings.ToUpper(name)
-	return strings.HasPrefix(name, usualPrefix) ||
-		slices.ContainsFunc(usualSuffixes, func(suffix string) bool { return strings.HasSuffix(name, suffix) })
-}
-
-// withModelKey puts the model key where the mark stands; without a key there is nothing to put there.
-func withModelKey(value string, key credential.Secret) string {
-	if !strings.Contains(value, modelKeyMark) {
-		return value
-	}
-	return string(bytes.ReplaceAll([]byte(value), []byte(modelKeyMark), key.Reveal()))
 }
 
 // lookup is the last value of name in environ.
@@ -173,6 +162,26 @@ func checkVariable(name, value string) error {
 type environ struct {
 	names []string
 	value map[string]string
+}
+
+// add sets a template's or a request's variables. One that wants a model key, where the request brings none, is left out.
+func (e *environ) add(layer map[string]string, key credential.Secret) error {
+	for _, name := range slices.Sorted(maps.Keys(layer)) {
+		value := layer[name]
+		if strings.Contains(value, settings.ModelKeyMark) {
+			if key.Empty() {
+				continue
+			}
+			value = string(bytes.ReplaceAll([]byte(value), []byte(settings.ModelKeyMark), key.Reveal()))
+		}
+		if err := checkVariable(name, value); err != nil {
+			return err
+		}
+		if !strings.HasPrefix(name, relayPrefix) {
+			e.set(name, value)
+		}
+	}
+	return nil
 }
 
 func (e *environ) set(name, value string) {

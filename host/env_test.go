@@ -45,7 +45,7 @@ func TestBuildEnv(t *testing.T) {
 		{"E02 RELAY_ of a request leaves the base's alone", envSpec{Base: []string{"RELAY_BRIDGE_SOCKET=/s"}, Request: vars{"RELAY_BRIDGE_SOCKET": "/evil"}}, []string{"RELAY_BRIDGE_SOCKET=/s"}, nil},
 		{"E02 model key", envSpec{Base: []string{"B=${MODEL_KEY}"}, Template: vars{"K": "a${MODEL_KEY}b${MODEL_KEY}"}, Request: vars{"R": "${MODEL_KEY}", "S": "$MODEL_KEY ${model_key}"},
 			Own: []string{"O=${MODEL_KEY}"}, ModelKey: key}, []string{"B=${MODEL_KEY}", "K=amkbmk", "R=mk", "S=$MODEL_KEY ${model_key}", "O=${MODEL_KEY}"}, nil},
-		{"E02 no model key", envSpec{Template: vars{"K": "a${MODEL_KEY}b"}}, []string{"K=ab"}, nil},
+		{"E02 no model key, no variable", envSpec{Base: []string{"K=base"}, Template: vars{"K": "a${MODEL_KEY}b"}, Request: vars{"L": "${MODEL_KEY}"}}, []string{"K=base"}, nil},
 		{"E02 a key that holds the mark", envSpec{Template: vars{"K": "${MODEL_KEY}"}, ModelKey: credential.NewSecret([]byte("x${MODEL_KEY}"))}, []string{"K=x${MODEL_KEY}"}, nil},
 		{"E02 odd values", envSpec{Template: vars{"A": "=\n=", "a b": ""}}, []string{"A==\n=", "a b="}, nil},
 		{"E03 no credential, nothing dropped", envSpec{Base: []string{"ANTHROPIC_API_KEY=1", "AWS_REGION=1"}, Template: vars{"CLAUDE_CODE_OAUTH_TOKEN": "1", fd: "9"}, Credential: wire.CredentialNone},
@@ -58,18 +58,72 @@ func TestBuildEnv(t *testing.T) {
 		{"E03 pairing", envSpec{Base: []string{"PATH=/bin", "OPENAI_API_KEY=1", "GH_TOKEN=1", "X_SECRET=1", "Y_SECRET_ACCESS_KEY=1", "DB_PASSWORD=1", "GOOGLE_APPLICATION_CREDENTIALS=1", "AWS_REGION=1",
 			"npm_token=1", "aws_x=1", "ANTHROPIC_API_KEY=1", "API_KEY=1", "TOKENS=1", "TOKEN_X=1", "LAWS_X=1", "AWS=1"},
 			Credential: wire.CredentialPairing, Own: []string{fd + "=5", "ANTHROPIC_BASE_URL=http://127.0.0.1:1/sandbox"}},
-			[]string{"PATH=/bin", "API_KEY=1", "TOKENS=1", "TOKEN_X=1", "LAWS_X=1", "AWS=1", fd + "=5", "ANTHROPIC_BASE_URL=http://127.0.0.1:1/sandbox"},
-			gone("pairing", "OPENAI_API_KEY", "GH_TOKEN", "X_SECRET", "Y_SECRET_ACCESS_KEY", "DB_PASSWORD", "GOOGLE_APPLICATION_CREDENTIALS", "AWS_REGION", "npm_token", "aws_x", "ANTHROPIC_API_KEY")},
+			[]string{"PATH=/bin", "TOKENS=1", "LAWS_X=1", "AWS=1", fd + "=5", "ANTHROPIC_BASE_URL=http://127.0.0.1:1/sandbox"},
+			append(gone("pairing", "ANTHROPIC_API_KEY"), dropped("API_KEY, AWS_REGION, DB_PASSWORD, GH_TOKEN, GOOGLE_APPLICATION_CREDENTIALS, OPENAI_API_KEY, TOKEN_X, X_SECRET, Y_SECRET_ACCESS_KEY, aws_x, npm_token")...)},
 		{"E03 passed through", envSpec{Base: []string{"GH_TOKEN=1", "AWS_REGION=1", "ANTHROPIC_API_KEY=1", "gh_token=1"}, Credential: wire.CredentialPairing,
-			Passthrough: []string{"GH_TOKEN", "AWS_REGION", "ANTHROPIC_API_KEY"}}, []string{"GH_TOKEN=1", "AWS_REGION=1"}, gone("pairing", "ANTHROPIC_API_KEY", "gh_token")},
-		{"E03 the host's own is no credential from elsewhere", envSpec{Template: vars{"X_TOKEN": "t"}, Own: []string{"X_TOKEN=own"}, Credential: wire.CredentialPairing},
-			[]string{"X_TOKEN=own"}, gone("pairing", "X_TOKEN")},
+			Passthrough: []string{"GH_TOKEN", "AWS_REGION", "ANTHROPIC_API_KEY"}}, []string{"GH_TOKEN=1", "AWS_REGION=1"}, append(gone("pairing", "ANTHROPIC_API_KEY"), dropped("gh_token")...)},
+		{"E03 the host's own is no credential from elsewhere", envSpec{Base: []string{"X_TOKEN=b"}, Template: vars{"X_TOKEN": "t"}, Own: []string{"X_TOKEN=own"}, Credential: wire.CredentialPairing},
+			[]string{"X_TOKEN=own"}, dropped("X_TOKEN")},
+		{"E04 guarded", envSpec{Base: []string{"A=1", "GITHUB_PAT=1", "KEPT_SECRET=1", "PWD=/", "DB_PASS=1"}, Guarded: true, Passthrough: []string{"KEPT_SECRET"}},
+			[]string{"A=1", "KEPT_SECRET=1", "PWD=/"}, dropped("DB_PASS, GITHUB_PAT")},
+		{"E04 what was said for this launch passes", envSpec{Base: []string{"X_TOKEN=base"}, Template: vars{"X_TOKEN": "t"}, Request: vars{"Y_TOKEN": "r"}, Guarded: true},
+			[]string{"X_TOKEN=t", "Y_TOKEN=r"}, dropped("X_TOKEN")},
+		{"E04 beside a token each name is said once", envSpec{Base: []string{"ANTHROPIC_API_KEY=1", "X_TOKEN=1", "X_TOKEN=2"}, Credential: wire.CredentialToken, Guarded: true},
+			[]string{}, append(gone("token", "ANTHROPIC_API_KEY"), dropped("X_TOKEN")...)},
 		{"T10 the host's number wins", envSpec{Template: vars{fd: "9"}, Request: vars{fd: "8"}, Own: []string{fd + "=5"}, Credential: wire.CredentialToken}, []string{fd + "=5"}, nil},
 		{"T10 a template's number passes", envSpec{Base: []string{fd + "=7"}, Template: vars{fd: "9"}}, []string{fd + "=9"}, nil},
 	} {
 		env, warnings, err := buildEnv(c.spec)
 		if err != nil || !reflect.DeepEqual(env, c.want) || !reflect.DeepEqual(warnings, c.warnings) {
 			t.Errorf("%s: got %q, %q, %v\nwant %q, %q", c.name, env, warnings, err, c.want, c.warnings)
+		}
+	}
+}
+
+// dropped is the line that names what looks like a credential.
+func dropped(names string) []string {
+	return []string{"environment variables dropped, as they look like credentials: " + names + `; to keep one: --keep-env NAME, or "env_passthrough" in the template`}
+}
+
+func TestE04Names(t *testing.T) {
+	for _, name := range strings.Fields("PGPASSWORD MYSQL_PWD REDISCLI_AUTH DB_PASS PASSWORD TOKEN API_KEY GITHUB_PAT GH_TOKEN STRIPE_SECRET_KEY NPM_CONFIG__AUTH " +
+		"DOCKER_AUTH_CONFIG KUBECONFIG SSH_AUTH_SOCK GPG_AGENT_INFO VAULT_TOKEN ANTHROPIC_CUSTOM_HEADERS ANTHROPIC_API_KEY AWS_SECRET_ACCESS_KEY AWS_PROFILE " +
+		"OPENAI_API_KEY X_CREDENTIAL X_CREDENTIALS A_PASSWD_B PASSPHRASE github_token Npm_Config_//registry.npmjs.org/:_authToken") {
+		if !usualCredential(name) {
+			t.Errorf("%s passes", name)
+		}
+	}
+	for _, name := range strings.Fields("PATH HOME PWD OLDPWD TERM LANG EDITOR GPG_KEY GPG_TTY COLORTERM MAX_THINKING_TOKENS TOKENIZERS_PARALLELISM GIT_AUTHOR_NAME " +
+		"KEYBOARD MONKEY PASSENGER_ENV PATTERN COMPATIBLE AUTHOR XAUTHORITY ANTHROPIC_BASE_URL ANTHROPIC_MODEL HTTPS_PROXY SSH_TTY SSH_ASKPASS NODE_EXTRA_CA_CERTS LAWS AWS") {
+		if usualCredential(name) {
+			t.Errorf("%s is dropped", name)
+		}
+	}
+}
+
+func TestE05Elsewhere(t *testing.T) {
+	const upstream = "https://gateway.example"
+	for kv, want := range map[string]string{
+		"ANTHROPIC_BASE_URL=":                              "",
+		"ANTHROPIC_BASE_URL=https://api.anthropic.com":     "",
+		"ANTHROPIC_BASE_URL=https://API.anthropic.com:443": "",
+		"ANTHROPIC_BASE_URL=https://gateway.example/x":     "",
+		"ANTHROPIC_BASE_URL=http://api.anthropic.com":      "ANTHROPIC_BASE_URL (http://api.anthropic.com)",
+		"ANTHROPIC_BASE_URL=http://u:pw@127.0.0.1:1891/k":  "ANTHROPIC_BASE_URL (http://127.0.0.1:1891)",
+		"ANTHROPIC_CUSTOM_HEADERS=x-api-key: k":            "ANTHROPIC_CUSTOM_HEADERS",
+		"HTTPS_PROXY=http://proxy.example:3128":            "HTTPS_PROXY (http://proxy.example:3128)",
+		"https_proxy=u:pw@proxy.example:3128":              "https_proxy (http://proxy.example:3128)",
+		"ALL_PROXY=socks5://10.0.0.1:1080":                 "ALL_PROXY (socks5://10.0.0.1:1080)",
+		"HTTPS_PROXY=https://proxy.example":                "",
+		"HTTPS_PROXY=http://127.0.0.1:3128":                "",
+		"HTTP_PROXY=http://[::1]:3128":                     "",
+		"http_proxy=localhost:3128":                        "",
+		"NO_PROXY=example.com":                             "",
+		"no_proxy=10.0.0.1":                                "",
+		"ANTHROPIC_MODEL=http://x":                         "",
+	} {
+		if got := strings.Join(elsewhere([]string{"A=1", kv}, upstream), "|"); got != want {
+			t.Errorf("%s: %q, want %q", kv, got, want)
 		}
 	}
 }
@@ -115,7 +169,7 @@ func FuzzBuildEnv(f *testing.F) {
 		if strings.ContainsAny(base, "=\x00") {
 			return // no environment that a process has holds such a name
 		}
-		s := envSpec{Base: []string{base + "=" + value, "A=1"}, Template: vars{template: value}, Request: vars{request: value}, Passthrough: []string{passthrough},
+		s := envSpec{Base: []string{base + "=" + value, "A=1"}, Template: vars{template: value}, Request: vars{request: value}, Guarded: kind&4 != 0, Passthrough: []string{passthrough},
 			ModelKey: credential.NewSecret([]byte(secret)), Own: []string{shim.EnvTokenFD + "=5", shim.EnvSessionID + "=s"},
 			Credential: []string{wire.CredentialNone, wire.CredentialToken, wire.CredentialPairing}[kind%3]}
 		env, warnings, err := buildEnv(s)

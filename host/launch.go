@@ -59,6 +59,11 @@ func (h *Host) launch(p *Plan, io Stdio) (r *Running, err error) {
 	if r.record, err = h.config.Places.Claim(record); err != nil {
 		return r, err
 	}
+	if p.temp != "" {
+		if err := r.makeTemp(); err != nil {
+			return nil, unavailable(err)
+		}
+	}
 	if p.profile != nil {
 		if err := r.makeSandbox(record.Profile); err != nil {
 			return r, unavailable(err)
@@ -75,8 +80,8 @@ func (h *Host) launch(p *Plan, io Stdio) (r *Running, err error) {
 	return r, nil
 }
 
-// makeSandbox makes what the session's sandbox needs on disk.
-func (r *Running) makeSandbox(profile string) error {
+// makeTemp makes the session's temporary folder, with its system prompt.
+func (r *Running) makeTemp() error {
 	h, p := r.host, r.Plan
 	if err := os.Mkdir(p.temp, 0o700); err != nil {
 		return err
@@ -86,6 +91,12 @@ func (r *Running) makeSandbox(profile string) error {
 			h.config.Warn(fmt.Sprintf("session %s: %v", p.request.SessionID, err))
 		})
 	})
+	return p.writePrompt()
+}
+
+// makeSandbox makes what else the session's sandbox needs on disk.
+func (r *Running) makeSandbox(profile string) error {
+	h, p := r.host, r.Plan
 	if err := p.profile.Prepare(); err != nil {
 		return err
 	}

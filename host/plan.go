@@ -3,6 +3,10 @@ package host
 import (
 	"cmp"
 	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
 
 	"hostshim/host/credential"
 	"hostshim/host/sandbox"
@@ -16,7 +20,8 @@ import (
 type Plan struct {
 	TemplateID string
 	Sandboxed  bool
-	Credential string // wire.CredentialNone, CredentialToken or CredentialPairing
+	Credential string        // wire.CredentialNone, CredentialToken or CredentialPairing
+	Idle       time.Duration // how long a served session may go without input and output; 0: for ever
 
 	request   *Request
 	argv      []string
@@ -42,25 +47,24 @@ func (h *Host) plan(r *Request, io Stdio) (*Plan, error) {
 	if err := r.check(); err != nil {
 		return p, err
 	}
-	template, err := set.Template(r.templateID())
+	h.warnHeadless(r)
+	template, err := r.template(set)
 	if err != nil {
 		return p, invalid("%v", err)
 	}
 	p.TemplateID, p.agent = template.ID, template.Agent
+	p.Idle = cmp.Or(r.Idle, time.Duration(template.IdleMinutes)*time.Minute)
 	if r.Kind == wire.KindRun && !template.Sandboxed() {
 		p.Sandboxed = false // a person's own settings say so; a request says it itself
 	}
-	if p.argv, err = r.command(template); err != nil {
+	p.temp = p.tempFolder()
+	if p.argv, err = p.command(template); err != nil {
 		return p, err
 	}
-	if err := p.decideCredential(template, set.ClaudeTokenFile != ""); err != nil {
+	if err := h.decideCredential(p, template, set.ClaudeTokenFile != ""); err != nil {
 		return p, err
 	}
-	private, err := set.TokenFiles()
-	if err == nil {
-		err = h.readToken(p, set)
-	}
-	if err != nil {
+	if err := h.readToken(p, set); err != nil {
 		return p, unavailable(err)
 	}
 	for _, step := range []func(*Plan, settings.Template) error{h.planSandbox, h.planEnv} {
@@ -68,7 +72,27 @@ func (h *Host) plan(r *Request, io Stdio) (*Plan, error) {
 			return p, err
 		}
 	}
+	if away := elsewhere(p.env, set.Effective().Upstream); p.Credential == wire.CredentialToken && len(away) > 0 {
+		h.config.Warn("the environment leads the session, and its token, to another place than the provider: " + strings.Join(away, ", "))
+	}
+	private, _ := set.TokenFiles() // a path that leads nowhere denies nothing, and concerns the launches that would use it
 	return p, h.planProfile(p, template, private)
+}
+
+// template is the request's template with all that this launch can fill in. One that nobody knows is only a name where the
+// request brings its program: it grants nothing.
+func (r *Request) template(set *settings.Settings) (settings.Template, error) {
+	t, err := set.Template(r.templateID())
+	var unknown *settings.UnknownTemplate
+	switch {
+	case r.Kind != wire.KindRun && len(r.Argv) > 0 && errors.As(err, &unknown):
+		return settings.Template{ID: r.templateID()}, nil
+	case err != nil:
+		return t, err
+	case r.Kind == wire.KindClaude && t.Command == "":
+		t.Command = settings.Claude.Command
+	}
+	return set.Expand(t, cmp.Or(r.ProjectPath, r.Directory), r.ProjectID)
 }
 
 func (r *Request) templateID() string {
@@ -77,48 +101,82 @@ func (r *Request) templateID() string {
 		return r.TemplateID
 	case r.Kind == wire.KindRun || r.Kind == wire.KindClaude:
 		return "claude-code"
+	case r.Kind == wire.KindPi || r.Kind == wire.KindCodex:
+		return r.Kind // relay reads such a kind's folders from the template of its name
 	}
 	return "shell"
 }
 
 // command is the target and its arguments.
-func (r *Request) command(t settings.Template) ([]string, error) {
+func (p *Plan) command(t settings.Template) ([]string, error) {
+	r := p.request
 	argv := r.Argv
 	switch {
 	case len(argv) > 0:
-	case r.Kind == wire.KindPi || r.Kind == wire.KindCodex:
-		return nil, invalid("kind %q needs argv", r.Kind)
-	case t.Command == "":
-		return nil, invalid("template %q has no command, and the request no argv", t.ID)
+	case r.Kind == wire.KindPty && r.TemplateID == "":
+		return nil, invalid("kind %q needs argv, or a template_id whose template has a command", r.Kind)
 	default:
 		argv = append([]string{t.Command}, t.Args...)
-		if r.Kind == wire.KindClaude {
+		if r.Claude != nil {
+			argv = append(argv, r.Claude.args(r.Conversation, r.Resume, p.promptFile())...)
+		} else if r.Kind == wire.KindClaude {
 			argv = append(argv, "--print", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose")
 		}
 	}
 	return append(append([]string(nil), argv...), r.ExtraArgs...), nil
 }
 
-// decideCredential says what the launch hands its target, and with which network.
-func (p *Plan) decideCredential(t settings.Template, configured bool) (err error) {
-	if p.Credential, err = chooseCredential(p.request, p.Sandboxed, t, configured); err != nil {
-		p.Credential = wire.CredentialNone
+// decideCredential says what the launch hands its target, and with which network. A launch that goes without a token where
+// one would be expected says so, with the cure.
+func (h *Host) decideCredential(p *Plan, t settings.Template, configured bool) error {
+	r := p.request
+	give, err := chooseCredential(r, p.Sandboxed, t, configured)
+	if err != nil {
 		return err
 	}
-	if !p.Sandboxed || t.Network != shim.NetworkModel {
-		return nil
+	byName := r.Credential == wire.CredentialToken || !r.Token.Empty()
+	if p.Sandboxed && t.Network == shim.NetworkModel {
+		p.network = shim.NetworkModel
+		if give == wire.CredentialToken {
+			if byName || t.Credential == wire.CredentialToken {
+				return invalid(`template %q has "network": "model", where a token is of no use: ask for a pairing`, t.ID)
+			}
+			give = wire.CredentialPairing // the proxy takes nothing else
+		}
 	}
-	p.network = shim.NetworkModel
-	if p.Credential != wire.CredentialToken {
-		return nil
+	if would, err := chooseCredential(r, p.Sandboxed, t, true); !configured && err == nil && would == wire.CredentialToken && give == wire.CredentialNone && h.ownProgram(r, t) {
+		h.config.Warn(fmt.Sprintf("template %q hands over a token, but claude_token_file is not set: name the token's file in settings.json, or say --credential none", t.ID))
 	}
-	// The proxy takes nothing but a pairing.
-	if p.request.Credential == wire.CredentialToken || t.Credential == wire.CredentialToken || !p.request.Token.Empty() {
-		p.Credential = wire.CredentialNone
-		return invalid(`template %q has "network": "model", where a token is of no use: ask for a pairing`, t.ID)
+	if give == wire.CredentialToken && !byName && r.Kind == wire.KindRun && !h.ownProgram(r, t) {
+		h.config.Warn(fmt.Sprintf("%q gets no token, which goes to the template's own %q: --credential token hands it over", r.Argv[0], t.Command))
+		give = wire.CredentialNone
 	}
-	p.Credential = wire.CredentialPairing
+	p.Credential = give
 	return nil
+}
+
+// ownProgram says whether the target is the template's own command. The same file by another name is not: such a name
+// decides what many a program does.
+func (h *Host) ownProgram(r *Request, t settings.Template) bool {
+	if len(r.Argv) == 0 {
+		return true
+	}
+	path := lookup(h.config.Environ, "PATH")
+	for _, layer := range []map[string]string{t.Env, r.Env} {
+		if own, ok := layer["PATH"]; ok {
+			path = own
+		}
+	}
+	target, own := FindProgram(r.Argv[0], path, r.Directory), FindProgram(t.Command, path, r.Directory)
+	if target == "" || own == "" {
+		return r.Argv[0] == t.Command
+	}
+	real, err := filepath.EvalSymlinks(own)
+	if err != nil || target == own || target == real {
+		return err == nil
+	}
+	targetReal, err := filepath.EvalSymlinks(target)
+	return err == nil && targetReal == real && filepath.Base(target) == filepath.Base(own)
 }
 
 // chooseCredential says what a launch hands its target (T09): the first row that applies. A launch that may not have what

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -23,11 +24,7 @@ func (h *Host) planSandbox(p *Plan, t settings.Template) error {
 	if err := shim.SandboxSupported(); err != nil {
 		return unavailable(err)
 	}
-	if p.request.ProfilePath != "" {
-		return nil
-	}
-	p.temp = state.TempFolder()
-	if t.Agent == nil {
+	if p.request.ProfilePath != "" || t.Agent == nil {
 		return nil
 	}
 	if p.config = h.config.Places.AgentFolder(t.Agent.Folder); p.config == "" {
@@ -42,7 +39,7 @@ func (h *Host) planEnv(p *Plan, t settings.Template) error {
 	if socket := lookup(h.config.Environ, shim.EnvBridgeSocket); socket != "" {
 		own = append(own, shim.EnvBridgeSocket+"="+socket)
 	}
-	if p.temp != "" {
+	if p.ownProfile() {
 		// zsh writes its here-documents to /tmp unless it is told another place.
 		own = append(own, "TMPDIR="+p.temp, "CLAUDE_CODE_TMPDIR="+p.temp, "TMPPREFIX="+p.temp+"/zsh")
 		own = append(own, systemTempEnv(p.temp)...)
@@ -56,8 +53,9 @@ func (h *Host) planEnv(p *Plan, t settings.Template) error {
 		own = append(own, shim.EnvTokenFD+"="+strconv.Itoa(shim.TokenFD))
 	}
 	env, warnings, err := buildEnv(envSpec{
-		Base: h.config.Environ, Template: fromTemplate, Request: p.request.Env, Passthrough: t.EnvPassthrough,
-		ModelKey: p.request.ModelKey, Own: own, Credential: p.Credential,
+		Base: h.config.Environ, Template: fromTemplate, Request: p.request.Env, Own: own, ModelKey: p.request.ModelKey,
+		Passthrough: slices.Concat(t.EnvPassthrough, p.request.KeepEnv), Credential: p.Credential,
+		Guarded: p.Sandboxed && p.request.Kind == wire.KindRun,
 	})
 	h.warnAll(warnings)
 	if err != nil {
@@ -69,10 +67,13 @@ func (h *Host) planEnv(p *Plan, t settings.Template) error {
 
 // planProfile makes the profile's text. It stays in memory until the launch.
 func (h *Host) planProfile(p *Plan, t settings.Template, private []string) error {
-	if !p.Sandboxed || p.request.ProfilePath != "" {
+	if !p.ownProfile() {
 		return nil
 	}
 	home, _ := os.UserHomeDir()
+	if err := refuseHome(p.request.Directory, home, t); err != nil {
+		return err
+	}
 	private = append(private, h.config.Places.State, h.config.Places.Settings)
 	port := shim.ModelPort
 	if p.network == shim.NetworkModel && !OwnNetworks {
@@ -98,6 +99,44 @@ func (h *Host) planProfile(p *Plan, t settings.Template, private []string) error
 	h.warnAll(profile.Warnings)
 	p.profile = &profile
 	return nil
+}
+
+// ownProfile says whether the host writes the session's profile.
+func (p *Plan) ownProfile() bool { return p.Sandboxed && p.request.ProfilePath == "" }
+
+// tempFolder names the session's temporary folder, where it needs one: to work in, or for its system prompt.
+func (p *Plan) tempFolder() string {
+	if c := p.request.Claude; !p.ownProfile() && (c == nil || c.SystemPrompt == "") {
+		return ""
+	}
+	return state.TempFolder()
+}
+
+// refuseHome refuses the home folder, and what holds it, as a place to work in: the session could read and change all that
+// a person has (X16). A template that grants the folder by name is meant so.
+func refuseHome(dir, home string, t settings.Template) error {
+	place := func(path string) string {
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			return real
+		}
+		return filepath.Clean(path)
+	}
+	around := func(outer, path string) bool {
+		return outer == "/" || path == outer || strings.HasPrefix(path, outer+"/")
+	}
+	dir, home = place(dir), place(home)
+	if !filepath.IsAbs(home) || !around(dir, home) {
+		return nil
+	}
+	for _, entry := range t.ReadWrite {
+		if rest, ok := strings.CutPrefix(entry, "~"); ok {
+			entry = home + rest
+		}
+		if around(place(entry), dir) {
+			return nil
+		}
+	}
+	return invalid(`directory %q is your home folder, or holds it: name a project with --dir, or grant the folder by name, as with "read_write": ["~"] in a template`, dir)
 }
 
 // ownNetwork says whether the session gets a network namespace, with a listener made inside (X09).

@@ -21,22 +21,30 @@ type Request struct {
 	SessionID   string
 	Kind        string
 	Resume      bool
-	Project     string
+	Project     string // as the caller wrote it, to be shown again
+	ProjectID   string // replaces ${PROJECT_ID} in a template
+	ProjectPath string // replaces ${PROJECT_PATH}; "": the directory does
 	Directory   string // absolute; where the target starts
 	Name        string
 	TemplateID  string // "": the kind's usual one
 	Argv        []string
 	ExtraArgs   []string
 	Env         map[string]string
+	KeepEnv     []string      // names that the target keeps although they look like credentials
 	Cols, Rows  int           // pty: size of the terminal
 	Idle        time.Duration // 0: never
 	Remote      bool          // for another machine
 	Sandbox     bool
 	ProfilePath string            // a profile the caller wrote; "": the host writes one
 	Identity    credential.Secret // empty: none
-	ModelKey    credential.Secret // replaces ${MODEL_KEY} in env values
+	ModelKey    credential.Secret // replaces ${MODEL_KEY} in env values; empty: such a variable is left out
 	Token       credential.Secret // brought by the caller; empty: the host reads its file
 	Credential  string            // wire.CredentialAuto or "": what the template says
+
+	Model        string  // as the request names it, to be shown
+	Claude       *Claude // how kind claude runs without argv; nil: nobody said
+	Conversation string  // UUID of that kind's conversation
+	TraceID      string  // of the request that asked for the launch
 }
 
 // Wipe forgets the secrets that a request brought.
@@ -69,12 +77,8 @@ func (r *Request) check() error {
 	if err := r.checkToken(); err != nil {
 		return err
 	}
-	switch r.Kind {
-	case wire.KindRun, wire.KindPty, wire.KindClaude, wire.KindPi, wire.KindCodex:
-	case wire.KindChat:
-		return invalid("kind %q has no process here", r.Kind)
-	default:
-		return invalid("unknown kind %.64q", r.Kind)
+	if err := r.checkKind(); err != nil {
+		return err
 	}
 	if !shim.ValidSessionID(r.SessionID) {
 		return invalid("session_id %.140q: want a letter or digit, then letters, digits, '.', '_' or '-', 128 at most", r.SessionID)
@@ -95,8 +99,26 @@ func (r *Request) check() error {
 			return invalid("an argument holds a NUL byte")
 		}
 	}
+	if err := r.checkClaude(); err != nil {
+		return err
+	}
 	if !r.Identity.Empty() && lookup(os.Environ(), shim.EnvBridgeSocket) == "" {
 		return invalid("identity without %s in the host's environment", shim.EnvBridgeSocket)
+	}
+	return nil
+}
+
+func (r *Request) checkKind() error {
+	switch r.Kind {
+	case wire.KindRun, wire.KindPty, wire.KindClaude:
+	case wire.KindPi, wire.KindCodex:
+		if len(r.Argv) == 0 {
+			return invalid("kind %q needs argv: relay's own session service makes its command line", r.Kind)
+		}
+	case wire.KindChat:
+		return invalid("kind %q has no process here: relay's own session service is its client", r.Kind)
+	default:
+		return invalid("unknown kind %.64q", r.Kind)
 	}
 	return nil
 }

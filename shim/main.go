@@ -194,6 +194,9 @@ func Main(args, environ []string) int {
 		return stageMain(args, environ)
 	}
 	makeUndumpable()
+	if len(args) > 1 && args[1] == hookWord {
+		return refuseHook()
+	}
 	l := &launch{environ: environ, status: status{fd: -1}, term: terminal{fd: -1}}
 	var err error
 	l.options, err = parseOptions(args[min(1, len(args)):])

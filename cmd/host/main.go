@@ -40,6 +40,7 @@ func commands() []command {
 		{"stop", "ID", "end a session", stop},
 		{"launch", "FILE|-", "send a launch request as it is, print the answer", launch},
 		{"session", "create|list|revoke", "make, list and revoke pairings for the model proxy", session},
+		{"llm-proxy", "session create|list|revoke", "the same, by the name that relay's commands have", llmProxy},
 		{"status", "[--json]", "show the settings in force and what would stop a launch", status},
 		{"audit", "[flags]", "print what was launched, refused and ended", audit},
 		{"doctor", "[--json]", "try the whole way with a throw-away token", runDoctor},
@@ -80,7 +81,7 @@ func help() string {
 	var b strings.Builder
 	b.WriteString("usage: host COMMAND [flags]\n\nStarts sandboxed coding agents and hands each its credential on a descriptor.\n\n")
 	for _, c := range commands() {
-		fmt.Fprintf(&b, "  %-8s  %s\n", c.name, c.summary)
+		fmt.Fprintf(&b, "  %-9s  %s\n", c.name, c.summary)
 	}
 	b.WriteString("\nhost COMMAND --help lists a command's flags.\n\nexit status: 0; 70 usage error; 78 refused; 1 anything else; host run: that of its target.\n")
 	return b.String()

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"syscall"
 
 	"hostshim/host"
@@ -22,11 +24,20 @@ func run(args []string) int {
 	f := newFlags("run")
 	var shimPath string
 	f.StringVar(&shimPath, "shim", "", "`PATH` the shim (default: the one beside this program)")
+	var keep []string
+	f.Func("keep-env", "`NAME` keep this variable although it looks like a credential; may be given several times", func(name string) error {
+		if name == "" || strings.Contains(name, "=") {
+			return errors.New("want NAME alone") // it would be a value that a usage error prints
+		}
+		keep = append(keep, name)
+		return nil
+	})
 	f.more = runMore
 	r, code, ok := f.launchRequest("run", args)
 	if !ok {
 		return code
 	}
+	r.KeepEnv = keep
 	places, err := f.places(shimPath)
 	if err != nil {
 		return fail(err)

@@ -3,13 +3,14 @@ package main
 import (
 	"errors"
 	"fmt"
-	"hostshim/host/client"
-	"hostshim/host/wire"
 	"os"
 	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"hostshim/host/client"
+	"hostshim/host/wire"
 )
 
 const sessionMore = `
@@ -24,58 +25,87 @@ starts Claude Code.
 example: eval "$(host session create --client-id my-sandbox --env)"
 `
 
+// llmProxy takes relay's name for session (R04).
+func llmProxy(args []string) int {
+	switch {
+	case len(args) == 0:
+		return usageError("no llm-proxy command", "host session --help shows its usage")
+	case args[0] == "session":
+		return session(args[1:])
+	case strings.HasPrefix(args[0], "-"):
+		return session(args)
+	}
+	return usageError(fmt.Sprintf("unknown llm-proxy command %q", args[0]), "host session --help shows its usage")
+}
+
+// sessionFlags are those of all session commands.
+type sessionFlags struct {
+	*flags
+	verb          string
+	clientID      string
+	idle          time.Duration
+	asJSON, asEnv bool
+}
+
 // session makes, lists and revokes pairings (P13).
 func session(args []string) int {
-	f := newFlags("session")
+	f := &sessionFlags{flags: newFlags("session")}
 	f.more = sessionMore
-	clientID := f.String("client-id", "", "`ID` create: the program that the pairing is for")
-	idle := f.Duration("idle-timeout", 0, "`D` create: how long the pairing may go unused (default: the settings')")
-	asJSON := f.Bool("json", false, "create, list: print JSON")
-	asEnv := f.Bool("env", false, "create: print shell lines for the sandbox")
-	verb := ""
+	f.StringVar(&f.clientID, "client-id", "", "`ID` create: the program that the pairing is for")
+	f.DurationVar(&f.idle, "idle-timeout", 0, "`D` create: how long the pairing may go unused (default: the settings')")
+	f.BoolVar(&f.asJSON, "json", false, "create, list: print JSON")
+	f.BoolVar(&f.asEnv, "env", false, "create: print shell lines for the sandbox")
+	f.bearerFlag()
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
-		verb, args = args[0], args[1:]
+		f.verb, args = args[0], args[1:]
 	}
-	positional := map[string]int{"create": 0, "list": 0, "revoke": 1}
-	want, known := positional[verb]
+	want, known := map[string]int{"create": 0, "list": 0, "revoke": 1}[f.verb]
 	if !known {
 		want = -1
 	}
-	f.bearerFlag()
 	if code, ok := f.parse(args, want); !ok {
 		return code
 	}
-	const cure = "host session --help shows its usage"
-	switch {
-	case !known && verb == "":
-		return usageError("no session command", cure)
-	case !known:
-		return usageError(fmt.Sprintf("unknown session command %q", verb), cure)
-	case verb == "create" && *clientID == "":
-		return usageError("session create needs --client-id", cure)
-	case verb != "create" && (*asEnv || *clientID != "" || f.given("idle-timeout")):
-		return usageError("--client-id, --idle-timeout and --env belong to session create", cure)
-	case *asJSON && *asEnv:
-		return usageError("--json and --env exclude each other", cure)
-	case f.given("idle-timeout") && (*idle < time.Second || *idle%time.Second != 0):
-		return usageError(fmt.Sprintf("--idle-timeout %v: want whole seconds, at least one", *idle), cure)
-	case verb == "revoke" && !pairingID(f.Arg(0)):
-		return usageError(fmt.Sprintf("%q is no pairing's id: want 16 lower-case hex characters", f.Arg(0)), "host session list shows them")
+	if text, cure := f.misused(known); text != "" {
+		return usageError(text, cure)
 	}
 	c, err := f.client()
 	if err != nil {
 		return fail(err)
 	}
-	switch verb {
+	switch f.verb {
 	case "create":
-		return createPairing(c, *clientID, *idle, *asJSON, *asEnv)
+		return createPairing(c, f.clientID, f.idle, f.asJSON, f.asEnv)
 	case "list":
-		return listPairings(c, *asJSON)
+		return listPairings(c, f.asJSON)
 	}
 	if err := c.RevokePairing(f.Arg(0)); err != nil {
 		return failPairing(err)
 	}
 	return 0
+}
+
+// misused says what is wrong with the words of a session command, and the cure; "": nothing. The complexity: one case a
+// mistake.
+func (f *sessionFlags) misused(known bool) (text, cure string) {
+	cure = "host session --help shows its usage"
+	switch {
+	case f.verb == "":
+		return "no session command", cure
+	case !known:
+		return fmt.Sprintf("unknown session command %q", f.verb), cure
+	case f.verb == "create" && f.clientID == "":
+		return "session create needs --client-id", cure
+	case f.verb != "create" && (f.asEnv || f.clientID != "" || f.given("idle-timeout")):
+		return "--client-id, --idle-timeout and --env belong to session create", cure
+	case f.asJSON && f.asEnv:
+		return "--json and --env exclude each other", cure
+	case f.given("idle-timeout") && (f.idle < time.Second || f.idle%time.Second != 0):
+		return fmt.Sprintf("--idle-timeout %v: want whole seconds, at least one", f.idle), cure
+	case f.verb == "revoke" && !pairingID(f.Arg(0)):
+		return fmt.Sprintf("%q is no pairing's id: want 16 lower-case hex characters", f.Arg(0)), "host session list shows them"
+	}
+	return "", ""
 }
 
 func pairingID(s string) bool { return len(s) == 16 && strings.Trim(s, "0123456789abcdef") == "" }

@@ -24,6 +24,8 @@ func status(args []string) int {
 	s := doctor.Look(places)
 	if s.Host, err = f.runningHost(); err != nil {
 		s.Problems = append(s.Problems, err.Error())
+	} else if s.Host != nil && s.Host.ProxyProblem != "" {
+		s.Problems = append(s.Problems, "model proxy: "+s.Host.ProxyProblem)
 	}
 	if *asJSON {
 		return printJSON(s)

@@ -194,7 +194,7 @@ func (c *Client) Launch(r wire.Launch) (wire.Session, error) {
 	defer res.Body.Close()
 	var answer wire.Launched
 	err = json.NewDecoder(res.Body).Decode(&answer)
-	return answer.Body, err
+	return answer.Body.Session, err
 }
 
 // PostLaunch sends a launch request as it is. It asks first whether the host answers at all, since a launch takes longer.

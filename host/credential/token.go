@@ -42,5 +42,32 @@ func trim(content []byte) ([]byte, error) {
 		return nil, errTooLarge(shim.MaxToken)
 	}
 	token := bytes.Trim(content, asciiSpace)
+	if what := mistakenFor(token); what != "" {
+		return nil, fmt.Errorf("looks like %s: it must hold the token alone", what)
+	}
 	return token, Check(token)
+}
+
+// mistakenFor says what a token file holds that holds no token as such. No provider would take it, and a person would be
+// told that the token is wrong. Of the content nothing is said.
+func mistakenFor(b []byte) string {
+	isName := func(name []byte) bool {
+		return len(name) > 0 && !bytes.ContainsFunc(name, func(c rune) bool {
+			return !(c == '_' || c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z')
+		})
+	}
+	name, value, assigns := bytes.Cut(bytes.TrimPrefix(b, []byte("export ")), []byte("="))
+	field, _, isHeader := bytes.Cut(b, []byte(": "))
+	switch {
+	case len(b) == 0:
+	case b[0] == '"' || b[0] == '\'' || b[0] == '`':
+		return "a text in quotes"
+	case b[0] == '{' || b[0] == '[':
+		return "JSON"
+	case assigns && isName(name) && len(value) > 0 && value[0] != '=': // padding of base64 ends with '='
+		return "an assignment NAME=VALUE"
+	case isHeader && isName(bytes.ReplaceAll(field, []byte("-"), nil)), len(b) > 7 && bytes.EqualFold(b[:7], []byte("bearer ")):
+		return "a header"
+	}
+	return ""
 }

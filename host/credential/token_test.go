@@ -10,6 +10,7 @@ import (
 
 func TestT03T04Trim(t *testing.T) {
 	full := strings.Repeat("a", shim.MaxToken)
+	alone := func(what string) string { return "looks like " + what + ": it must hold the token alone" }
 	const character = "holds a character that no token has"
 	for _, c := range []struct{ name, in, want, err string }{
 		{"plain", "tok", "tok", ""},
@@ -17,7 +18,18 @@ func TestT03T04Trim(t *testing.T) {
 		{"DOS line", "tok\r\n", "tok", ""},
 		{"all white space", " \t\n\v\f\rtok\r\f\v\n\t ", "tok", ""},
 		{"first and last allowed", "!~", "!~", ""},
-		{"quotes", `"tok"`, `"tok"`, ""},
+		{"quotes", `"tok"`, "", alone("a text in quotes")},
+		{"quotes of a shell", `'tok'`, "", alone("a text in quotes")},
+		{"assignment", "CLAUDE_CODE_OAUTH_TOKEN=tok\n", "", alone("an assignment NAME=VALUE")},
+		{"exported", "export TOKEN=\"tok\"", "", alone("an assignment NAME=VALUE")},
+		{"JSON", "{\n \"accessToken\": \"tok\"}", "", alone("JSON")},
+		{"list", `["tok"]`, "", alone("JSON")},
+		{"header", "x-api-key: tok", "", alone("a header")},
+		{"bearer", "Bearer tok", "", alone("a header")},
+		{"base64 with padding", "YWJj=", "YWJj=", ""},
+		{"more padding", "YWI==", "YWI==", ""},
+		{"equals sign in a token", "sk-ant-x=y", "sk-ant-x=y", ""},
+		{"quote in a token", `tok"`, `tok"`, ""},
 		{"largest", full, full, ""},
 		{"one byte", "x", "x", ""},
 		{"nothing", "", "", "empty"},
@@ -63,6 +75,8 @@ func FuzzTrim(f *testing.F) {
 		token, err := trim(bytes.Clone(content))
 		if err != nil {
 			switch err.Error() {
+			case "looks like a text in quotes: it must hold the token alone", "looks like JSON: it must hold the token alone",
+				"looks like an assignment NAME=VALUE: it must hold the token alone", "looks like a header: it must hold the token alone":
 			case "empty", "larger than 4096 bytes", "holds a character that no token has":
 			default:
 				t.Errorf("the error says %q", err)

@@ -94,7 +94,7 @@ func (d *doctor) checkBroker() {
 // brokered is one round trip. With other set, dialling past the proxy must not work.
 func (d *doctor) brokered(name, template string, p *provider, cure, other string) {
 	var found InsideModel
-	out, err := d.try(template, insideWithin, append(slices.Clone(d.Inside), "model", p.url)...)
+	out, err := d.try(template, wire.CredentialAuto, insideWithin, append(slices.Clone(d.Inside), "model", p.url)...)
 	if err == nil && json.Unmarshal(out, &found) != nil {
 		err = fmt.Errorf("the target said %.200q", out)
 	}

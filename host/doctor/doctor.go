@@ -155,7 +155,7 @@ type Inside struct {
 // checkHandOff runs a target that looks around, and judges what it found.
 func (d *doctor) checkHandOff() {
 	var found Inside
-	out, err := d.try("doctor", insideWithin, append(slices.Clone(d.Inside), d.tokenFile())...)
+	out, err := d.try("doctor", wire.CredentialToken, insideWithin, append(slices.Clone(d.Inside), d.tokenFile())...)
 	if err == nil && json.Unmarshal(out, &found) != nil {
 		err = fmt.Errorf("the target said %.200q", out)
 	}
@@ -198,7 +198,7 @@ func (d *doctor) checkClaude() {
 		LoggedIn bool   `json:"loggedIn"`
 		Method   string `json:"authMethod"`
 	}
-	out, err := d.try("claude-code", claudeWithin, path, "auth", "status", "--json")
+	out, err := d.try("claude-code", wire.CredentialAuto, claudeWithin, path, "auth", "status", "--json")
 	switch {
 	case err != nil:
 	case json.Unmarshal(out, &said) != nil:
@@ -210,9 +210,9 @@ func (d *doctor) checkClaude() {
 }
 
 // try runs host run with a template of the trial's settings, and returns what the target printed.
-func (d *doctor) try(template string, within time.Duration, target ...string) ([]byte, error) {
+func (d *doctor) try(template, credential string, within time.Duration, target ...string) ([]byte, error) {
 	args := []string{"run", "--settings", d.settings, "--state-dir", filepath.Join(d.dir, "state"), "--shim", d.Places.Shim,
-		"--dir", d.project, "--template", template, "--"}
+		"--dir", d.project, "--template", template, "--credential", credential, "--"}
 	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, d.Host, append(args, target...)...)

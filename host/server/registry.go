@@ -27,28 +27,30 @@ type registry struct {
 	live     sync.WaitGroup // sessions reserved and not yet ended
 }
 
-// reserve takes a session id: of several launches with one id exactly one gets it. An ended session's id is free
-// again only for one of the same kind that says it resumes it (H04).
+// reserve takes a session id: of several launches with one id exactly one gets it. An ended session's id is free again,
+// and one that resumes it must be of the same kind (H04).
 func (g *registry) reserve(r *host.Request) (*session, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.stopping {
 		return nil, errStopping
 	}
-	old := g.byID[r.SessionID]
+	old, conversation := g.byID[r.SessionID], ""
 	if old != nil {
 		v := old.view()
+		conversation = v.Conversation
 		exists := func(text string) error {
 			return &wire.Error{Code: wire.SessionExists, Message: fmt.Sprintf("session %q %s", r.SessionID, text)}
 		}
 		switch {
 		case v.State != wire.StateEnded:
 			return nil, exists("is running")
-		case !r.Resume:
-			return nil, exists("has ended: resume it, or take another id")
-		case v.Kind != r.Kind:
+		case r.Resume && v.Kind != r.Kind:
 			return nil, exists(fmt.Sprintf("has ended, and was of kind %q", v.Kind))
 		}
+	}
+	if err := converse(r, conversation); err != nil {
+		return nil, err
 	}
 	s := newSession(r, g.log)
 	s.previous = old

@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -26,14 +27,17 @@ const (
 
 var errBodyTooLarge = fmt.Errorf("the body is larger than %d bytes", maxBody)
 
-// object is a JSON object by its members' exact names; of two with one name the last counts. Package json by
-// itself would take a name in any letter case, and quote values in its errors.
+// object is a JSON object by its members' exact names; of two with one name the last counts.
 type object map[string]json.RawMessage
 
 func parseObject(data []byte, name string) (object, error) {
-	var o object
-	if err := json.Unmarshal(data, &o); err != nil || o == nil {
+	v, err := wire.ParseJSON(data, false)
+	if err != nil || v.Kind() != "an object" {
 		return nil, &wire.Error{Code: wire.InvalidSpec, Message: name + " is not a JSON object"}
+	}
+	o := object{}
+	for _, m := range v.Members() {
+		o[m.Name] = m.Raw
 	}
 	return o, nil
 }
@@ -82,31 +86,45 @@ func parseLaunch(body []byte) (*host.Request, error) {
 			return r, err
 		}
 	}
-	r.Project = o.text("project")
+	r.Project, r.ProjectID = o.text("project"), o.text("project")
+	if project, err := parseObject(o["project"], "project"); err == nil {
+		r.ProjectID, r.ProjectPath = project.text("id"), project.text("path")
+	}
 	r.Remote = o.has("host") && string(o["host"]) != `""`
-	for _, step := range []func(*host.Request) error{o.takeTerminal, o.takeSandbox, o.takeIdentity} {
+	for _, step := range []func(*host.Request) error{o.takeTerminal, o.takeSandbox, o.takeIdentity, o.takeSessionRequest} {
 		if err := step(r); err != nil {
 			return r, err
 		}
 	}
+	r.Idle = time.Duration(idle) * time.Second
+	return r, o.check(r, version, idle)
+}
+
+// check judges what the members are together.
+func (o object) check(r *host.Request, version int, idle int64) error {
+	bad := func(format string, args ...any) error {
+		return &wire.Error{Code: wire.InvalidSpec, Message: fmt.Sprintf(format, args...)}
+	}
+	held := o.text("drop_in_for")
 	switch {
 	case version != 1:
-		return r, &wire.Error{Code: wire.InvalidSpec, Message: fmt.Sprintf("v is %d, want 1", version)}
+		return bad("v is %d, want 1", version)
 	case r.SessionID == "":
-		return r, &wire.Error{Code: wire.InvalidSpec, Message: "session_id is missing"}
+		return bad("session_id is missing")
 	case r.Kind == "":
-		return r, &wire.Error{Code: wire.InvalidSpec, Message: "kind is missing"}
+		return bad("kind is missing")
 	case r.Kind == wire.KindRun:
-		return r, &wire.Error{Code: wire.InvalidSpec, Message: fmt.Sprintf("unknown kind %q", r.Kind)}
+		return bad("unknown kind %q", r.Kind)
 	case r.Directory == "":
-		return r, &wire.Error{Code: wire.InvalidSpec, Message: "directory is missing"}
+		return bad("directory is missing")
 	case idle < 0 || idle > int64(maxDuration/time.Second):
-		return r, &wire.Error{Code: wire.InvalidSpec, Message: "idle_timeout_sec is of the wrong type, or out of range"}
+		return bad("idle_timeout_sec is of the wrong type, or out of range")
 	case r.Credential != "" && !slices.Contains(wire.Credentials, r.Credential):
-		return r, &wire.Error{Code: wire.InvalidSpec, Message: "credential is none of auto, token, pairing, none"}
+		return bad("credential is none of auto, token, pairing, none")
+	case held != "":
+		return &wire.Error{Code: wire.NotHeld, Message: fmt.Sprintf("session %.128q is not held for a drop-in: this host holds none", held)}
 	}
-	r.Idle = time.Duration(idle) * time.Second
-	return r, nil
+	return nil
 }
 
 const maxDuration = time.Duration(1<<63 - 1)
@@ -127,12 +145,13 @@ func (o object) takeTerminal(r *host.Request) error {
 	if err != nil {
 		return err
 	}
-	r.Cols, r.Rows, err = size.terminalSize()
+	cols, rows, err := size.terminalSize(0)
+	r.Cols, r.Rows = cmp.Or(cols, defaultCols), cmp.Or(rows, defaultRows)
 	return err
 }
 
-func (o object) terminalSize() (cols, rows int, err error) {
-	if err := errors.Join(o.take("cols", &cols), o.take("rows", &rows)); err != nil || cols < 1 || rows < 1 || cols > maxSize || rows > maxSize {
+func (o object) terminalSize(least int) (cols, rows int, err error) {
+	if err := errors.Join(o.take("cols", &cols), o.take("rows", &rows)); err != nil || min(cols, rows) < least || max(cols, rows) > maxSize {
 		return 0, 0, &wire.Error{Code: wire.InvalidSpec, Message: fmt.Sprintf("cols and rows: want 1 to %d", maxSize)}
 	}
 	return cols, rows, nil

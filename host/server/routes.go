@@ -34,7 +34,7 @@ func statusOf(code string) int {
 		return http.StatusBadRequest
 	case wire.SessionUnknown:
 		return http.StatusNotFound
-	case wire.SessionExists, wire.SessionEnded, wire.NotPossible:
+	case wire.SessionExists, wire.SessionEnded, wire.NotPossible, wire.NotHeld:
 		return http.StatusConflict
 	case wire.TooLarge:
 		return http.StatusRequestEntityTooLarge
@@ -75,6 +75,7 @@ func (s *server) handleLaunch(w http.ResponseWriter, r *http.Request) {
 		request, err = parseLaunch(body)
 		clear(body)
 	}
+	request.TraceID = traceID(r)
 	if err != nil {
 		s.refuse(request, err)
 		fail(w, err)
@@ -85,28 +86,35 @@ func (s *server) handleLaunch(w http.ResponseWriter, r *http.Request) {
 		fail(w, err)
 		return
 	}
-	view := session.view()
-	root := 0
-	if view.Kind == wire.KindPty {
-		root = view.RootPID
-	}
-	answer(w, http.StatusCreated, wire.Launched{SessionID: view.SessionID, RootPID: root, Body: view})
+	answer(w, http.StatusCreated, launched(session.view(), request))
 }
 
+// launched is the answer to a launch: the session, in this host's words and in relay's.
+func launched(v wire.Session, r *host.Request) wire.Launched {
+	l := wire.Launched{SessionID: v.SessionID, Body: wire.LaunchedBody{Session: v}}
+	if v.Kind == wire.KindPty {
+		l.RootPID = v.RootPID
+		l.Body.RelayTerminal = &wire.RelayTerminal{TerminalID: v.SessionID, TemplateID: v.TemplateID}
+	} else {
+		l.Body.RelaySession = &wire.RelaySession{SessionID: v.SessionID, ProjectID: r.ProjectID, Model: r.Model}
+	}
+	return l
+}
+
+// handleTerminate answers 204 whatever it is asked (H08): the caller wants a session gone, and it is.
 func (s *server) handleTerminate(w http.ResponseWriter, r *http.Request) {
 	var id, reason string
-	if err := takeMembers(w, r, func(o object) error {
+	err := takeMembers(w, r, func(o object) error {
 		return errors.Join(o.take("session_id", &id), o.take("reason", &reason))
-	}); err != nil {
+	})
+	if err != nil && coded(err).Code != wire.InvalidSpec {
 		fail(w, err)
 		return
 	}
-	if id == "" {
-		fail(w, &wire.Error{Code: wire.InvalidSpec, Message: "session_id is missing"})
-		return
-	}
-	if session := s.sessions.find(id); session != nil {
-		session.log.Info("terminate", "reason", reason[:min(len(reason), 200)])
+	if err != nil {
+		s.Log.Warn("terminate names no session", "error", err.Error(), "trace_id", traceID(r))
+	} else if session := s.sessions.find(id); session != nil {
+		session.log.Info("terminate", "reason", reason[:min(len(reason), 200)], "trace_id", traceID(r))
 		session.terminate(wire.EndClosed)
 	}
 	w.WriteHeader(http.StatusNoContent)
@@ -131,6 +139,10 @@ func (s *server) handleSessions(w http.ResponseWriter, _ *http.Request) {
 
 func (s *server) handleStatus(w http.ResponseWriter, _ *http.Request) {
 	live, ended := s.sessions.count()
-	answer(w, http.StatusOK, wire.Host{Version: shim.Version, PID: os.Getpid(), Since: s.begun.UTC().Format(time.RFC3339),
+	problem := ""
+	if err := s.broker.Failed(); err != nil {
+		problem = err.Error()
+	}
+	answer(w, http.StatusOK, wire.Host{ProxyProblem: problem, Version: shim.Version, PID: os.Getpid(), Since: s.begun.UTC().Format(time.RFC3339),
 		Socket: s.Places.Socket(), Sessions: live, Ended: ended, BaseURL: s.broker.BaseURL()})
 }

@@ -27,6 +27,7 @@ type session struct {
 	out     output
 	stderr  *stderrLog // nil on a terminal
 	active  atomic.Int64
+	viewers atomic.Int64  // attached clients: while there is one, the session is not idle
 	done    chan struct{} // closed when the session has ended and nothing of it is left
 
 	mu       sync.Mutex
@@ -39,9 +40,10 @@ type session struct {
 }
 
 func newSession(r *host.Request, log *slog.Logger) *session {
-	s := &session{id: r.SessionID, log: log.With("session", r.SessionID), request: r, done: make(chan struct{})}
+	log = log.With("session", r.SessionID)
+	s := &session{id: r.SessionID, log: log, request: r, done: make(chan struct{})}
 	s.shown = wire.Session{SessionID: r.SessionID, Kind: r.Kind, Name: r.Name, Project: r.Project, Directory: r.Directory,
-		State: wire.StateStarting, Sandbox: r.Sandbox, IdleSeconds: int64(r.Idle / time.Second), CreatedAt: timestamp()}
+		State: wire.StateStarting, Sandbox: r.Sandbox, CreatedAt: timestamp(), Conversation: r.Conversation}
 	if r.Kind == wire.KindPty {
 		s.shown.Cols, s.shown.Rows = r.Cols, r.Rows
 	} else {
@@ -69,7 +71,7 @@ func (s *session) attach(r *host.Running) {
 	s.mu.Lock()
 	s.running = r
 	s.shown.TemplateID, s.shown.Sandbox, s.shown.Credential, s.shown.PairingID = r.Plan.TemplateID, r.Plan.Sandboxed, r.Plan.Credential, r.PairingID
-	s.shown.RootPID = r.ShimPID
+	s.shown.RootPID, s.shown.IdleSeconds = r.ShimPID, int64(r.Plan.Idle/time.Second)
 	closing := s.closing
 	s.mu.Unlock()
 	s.touch()
@@ -107,12 +109,21 @@ func (a active) Write(p []byte) (int, error) {
 
 func (s *session) touch() { s.active.Store(int64(time.Since(clockZero))) }
 
+// attached counts a client until detach is called.
+func (s *session) attached() (detach func()) {
+	s.viewers.Add(1)
+	return func() {
+		s.touch()
+		s.viewers.Add(-1)
+	}
+}
+
 // clockZero is the zero of the monotonic clock that idle times are measured by.
 var clockZero = time.Now()
 
-// watchIdle ends the session when there was neither input nor output for its idle timeout (H08).
+// watchIdle ends the session when there was neither input nor output, nor anyone attached, for its idle timeout (H08).
 func (s *session) watchIdle() {
-	limit := s.request.Idle
+	limit := s.running.Plan.Idle
 	if limit <= 0 {
 		return
 	}
@@ -120,6 +131,9 @@ func (s *session) watchIdle() {
 	defer s.mu.Unlock()
 	s.idle = time.AfterFunc(limit, func() {
 		left := limit - (time.Since(clockZero) - time.Duration(s.active.Load()))
+		if s.viewers.Load() > 0 {
+			left = limit
+		}
 		if left <= 0 {
 			s.terminate(wire.EndIdle)
 			return

@@ -96,7 +96,7 @@ func (s *server) handleInput(w http.ResponseWriter, r *http.Request, session *se
 func (s *server) handleResize(w http.ResponseWriter, r *http.Request, session *session) {
 	var cols, rows int
 	err := takeMembers(w, r, func(o object) (err error) {
-		cols, rows, err = o.terminalSize()
+		cols, rows, err = o.terminalSize(1)
 		return err
 	})
 	if err == nil {
@@ -132,6 +132,7 @@ func (s *server) handleAttach(w http.ResponseWriter, r *http.Request, session *s
 		return
 	}
 	defer conn.Close()
+	defer session.attached()()
 	conn.SetDeadline(time.Time{})
 	reader := session.out.read()
 	defer reader.close()

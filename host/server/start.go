@@ -32,7 +32,7 @@ func (s *server) refuse(r *host.Request, err error) {
 }
 
 func (s *server) logRefused(r *host.Request, err error) {
-	s.Log.Warn("launch refused", "session", fmt.Sprintf("%.128s", r.SessionID), "error", err.Error())
+	s.Log.Warn("launch refused", "session", fmt.Sprintf("%.128s", r.SessionID), "trace_id", r.TraceID, "error", err.Error())
 	r.Wipe()
 }
 
@@ -65,7 +65,7 @@ func (s *server) open(ses *session) error {
 	ses.started(pid)
 	s.sessions.started(ses)
 	plan := running.Plan
-	ses.log.Info("session started", "kind", r.Kind, "template", plan.TemplateID, "credential", plan.Credential, "sandbox", plan.Sandboxed, "shim", running.ShimPID, "target", pid)
+	ses.log.Info("session started", "kind", r.Kind, "template", plan.TemplateID, "credential", plan.Credential, "sandbox", plan.Sandboxed, "shim", running.ShimPID, "target", pid, "trace_id", r.TraceID)
 	go s.watch(ses)
 	return nil
 }

@@ -3,242 +3,243 @@ package settings
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
+
+	"hostshim/host/wire"
 )
 
-// maxDepth bounds how deep lists and objects may nest; settings need five.
-const maxDepth = 100
-
-// jsonReader reads a settings file token by token. Package json alone will not do: it matches names in any
-// letter case, takes the last of two members with one name, and does not say where in the file a value is.
-type jsonReader struct {
+// reader reads settings into structs. A field's tags say all about its key: `key` is its name, `want` names a rule of
+// wants, `words` lists what it may say, `range` bounds a number. A new key is a new field.
+type reader struct {
 	file     string
 	data     []byte
-	dec      *json.Decoder
-	depth    int
 	warnings []string
 }
 
-// A reading reads the next value, which stands at path, "" for the whole document. It is never asked to read
-// a null: that is an absent member.
-type reading func(path string) error
-
-// fields are the members that an object may have.
-type fields map[string]reading
-
-func newJSONReader(file string, data []byte) *jsonReader {
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.UseNumber() // a number out of range in an unknown member is nobody's error
-	return &jsonReader{file: file, data: data, dec: dec}
+// wants are the rules for strings. The text says what is wanted and not what was found.
+var wants = map[string]struct {
+	ok   func(string) bool
+	text string
+}{
+	"template id": {validTemplateID, "want 1 to 64 of A-Z, a-z, 0-9, '.', '_' and '-', a letter or digit first"},
+	"client id":   {validClientID, "want client ids: 1 to 64 of a-z, 0-9, '.', '_' and '-', a letter or digit first"},
+	"loopback":    {loopbackAddress, "want a loopback address with port, as 127.0.0.1:0"},
+	"upstream":    {upstreamURL, "want an https URL, or http to a loopback host, without user, query and fragment"},
 }
 
-// document reads the one value that the file holds.
-func (r *jsonReader) document(read reading) error {
-	if bytes.HasPrefix(r.data, []byte("\ufeff")) {
-		return r.errorf(0, "", "starts with a byte order mark")
+// document parses the whole file.
+func (r *reader) document() (wire.Value, error) {
+	v, err := wire.ParseJSON(r.data, true)
+	if bad := (*wire.BadJSON)(nil); errors.As(err, &bad) {
+		err = r.errorf(bad.At, bad.Path, "%s", bad.Reason)
 	}
-	if at := invalidUTF8(r.data); at >= 0 {
-		return r.errorf(at, "", "not UTF-8")
-	}
-	if err := r.value("", read); err != nil {
-		return err
-	}
-	if r.next() < len(r.data) {
-		return r.errorf(r.next(), "", "more after the end of the settings")
-	}
-	return r.syntax("")
+	return v, err
 }
 
-// value reads the next value with read, or skips a null.
-func (r *jsonReader) value(path string, read reading) error {
-	if kindAt(r.data, r.next()) != "null" {
-		return read(path)
+// object reads an object into a struct, each member into the field that has its key. A null is an absent member.
+func (r *reader) object(v wire.Value, path string, to reflect.Value, unknown func(m wire.Member, path string) error) error {
+	if v.Kind() != "an object" {
+		return r.wrongKind(v, path, "an object")
 	}
-	_, err := r.token(path)
-	return err
-}
-
-// object reads an object with the given members. One that it does not know is skipped, with a warning where
-// only the letter case differs.
-func (r *jsonReader) object(known fields) reading {
-	return r.members(func(at int, name, path string) error {
-		if read, ok := known[name]; ok {
-			return read(path)
+	for _, m := range v.Members() {
+		inner := wire.MemberPath(path, m.Name)
+		field, known := fieldOf(to.Type(), m.Name)
+		var err error
+		switch {
+		case !known:
+			err = unknown(m, inner)
+		case m.Kind() != "null":
+			err = r.value(m.Value, inner, to.FieldByIndex(field.Index), field.Tag)
 		}
-		return r.skip(path)
-	}, slices.Sorted(maps.Keys(known))...)
-}
-
-// members reads an object member by member; at is where the name stands.
-func (r *jsonReader) members(read func(at int, name, path string) error, known ...string) reading {
-	return func(path string) error {
-		seen := make(map[string]bool)
-		return r.inside(path, "an object", func() error {
-			at := r.next()
-			token, err := r.token(path)
-			if err != nil {
-				return err
-			}
-			name, _ := token.(string)
-			member := memberPath(path, name)
-			if seen[name] {
-				return r.errorf(at, member, "given twice")
-			}
-			seen[name] = true
-			r.warnCase(at, name, member, known)
-			return r.value(member, func(path string) error { return read(at, name, path) })
-		})
-	}
-}
-
-func (r *jsonReader) warnCase(at int, name, member string, known []string) {
-	for _, k := range known {
-		if k != name && strings.EqualFold(k, name) {
-			r.warnings = append(r.warnings, r.errorf(at, member, "ignored: it is spelled %q", k).Error())
-		}
-	}
-}
-
-// list reads a list, each element with read. A null is no element: there is nothing that it could be absent from.
-func (r *jsonReader) list(read reading) reading {
-	return func(path string) error {
-		n := 0
-		return r.inside(path, "a list", func() error {
-			n++
-			return read(fmt.Sprintf("%s[%d]", path, n-1))
-		})
-	}
-}
-
-// inside reads a list or an object around its parts.
-func (r *jsonReader) inside(path, kind string, part func() error) error {
-	at := r.next()
-	if err := r.want(path, kind); err != nil {
-		return err
-	}
-	if r.depth++; r.depth > maxDepth {
-		return r.errorf(at, path, "nested more than %d deep", maxDepth)
-	}
-	if _, err := r.token(path); err != nil {
-		return err
-	}
-	for r.dec.More() {
-		if err := part(); err != nil {
-			return err
-		}
-	}
-	r.depth--
-	_, err := r.token(path)
-	return err
-}
-
-// skip reads any value and lets it go; two members of one name are an error in there too.
-func (r *jsonReader) skip(path string) error {
-	switch kindAt(r.data, r.next()) {
-	case "an object":
-		return r.members(func(_ int, _, path string) error { return r.skip(path) })(path)
-	case "a list":
-		return r.list(r.skip)(path)
-	}
-	_, err := r.token(path)
-	return err
-}
-
-func (r *jsonReader) text(to *string) reading {
-	return r.checked(to, func(string) bool { return true }, "")
-}
-
-// checked reads a string that ok accepts. The message says what is wanted and not what was found.
-func (r *jsonReader) checked(to *string, ok func(string) bool, message string) reading {
-	return func(path string) error {
-		at := r.next()
-		if err := r.want(path, "a string"); err != nil {
-			return err
-		}
-		token, err := r.token(path)
 		if err != nil {
 			return err
 		}
-		if *to, _ = token.(string); !ok(*to) {
-			return r.errorf(at, path, "%s", message)
-		}
-		return nil
-	}
-}
-
-// word reads one of the given words.
-func (r *jsonReader) word(to *string, words ...string) reading {
-	return r.checked(to, func(s string) bool { return slices.Contains(words, s) }, "want one of: "+strings.Join(words, ", "))
-}
-
-// texts reads a list of strings: not nil, even if empty.
-func (r *jsonReader) texts(to *[]string) reading {
-	return r.checkedTexts(to, func(string) bool { return true }, "")
-}
-
-func (r *jsonReader) checkedTexts(to *[]string, ok func(string) bool, message string) reading {
-	return func(path string) error {
-		*to = []string{}
-		return r.list(func(path string) error {
-			*to = append(*to, "")
-			return r.checked(&(*to)[len(*to)-1], ok, message)(path)
-		})(path)
-	}
-}
-
-func (r *jsonReader) textMap(to *map[string]string) reading {
-	return func(path string) error {
-		*to = make(map[string]string)
-		return r.members(func(_ int, name, path string) error {
-			var value string
-			err := r.text(&value)(path)
-			(*to)[name] = value
-			return err
-		})(path)
-	}
-}
-
-func (r *jsonReader) flag(to **bool) reading {
-	return func(path string) error {
-		if err := r.want(path, "true or false"); err != nil {
-			return err
-		}
-		token, err := r.token(path)
-		if b, ok := token.(bool); ok {
-			*to = &b
-		}
-		return err
-	}
-}
-
-func (r *jsonReader) number(to *int, least, most int) reading {
-	return func(path string) error {
-		at := r.next()
-		if err := r.want(path, "a number"); err != nil {
-			return err
-		}
-		token, err := r.token(path)
-		if err != nil {
-			return err
-		}
-		text, _ := token.(json.Number)
-		n, err := strconv.Atoi(text.String())
-		if err != nil || n < least || n > most {
-			return r.errorf(at, path, "want a whole number from %d to %d", least, most)
-		}
-		*to = n
-		return nil
-	}
-}
-
-// want refuses a next value of another kind. What is no value at all is left to token, which fails on it.
-func (r *jsonReader) want(path, kind string) error {
-	if got := kindAt(r.data, r.next()); got != "" && got != kind {
-		return r.errorf(r.next(), path, "want %s, not %s", kind, got)
 	}
 	return nil
+}
+
+// strict refuses an unknown key: a mistyped one must not leave a session open.
+func (r *reader) strict(t reflect.Type) func(wire.Member, string) error {
+	return func(m wire.Member, path string) error {
+		nearest, _ := Nearest(m.Name, keys(t))
+		return r.errorf(m.At, path, "unknown, the nearest known key is %q", nearest)
+	}
+}
+
+func fieldOf(t reflect.Type, key string) (reflect.StructField, bool) {
+	for i := range t.NumField() {
+		if f := t.Field(i); f.Tag.Get("key") == key && key != "" {
+			return f, true
+		}
+	}
+	return reflect.StructField{}, false
+}
+
+func keys(t reflect.Type) (all []string) {
+	for i := range t.NumField() {
+		if key := t.Field(i).Tag.Get("key"); key != "" {
+			all = append(all, key)
+		}
+	}
+	return all
+}
+
+// value reads one value into a field.
+func (r *reader) value(v wire.Value, path string, to reflect.Value, tag reflect.StructTag) error {
+	switch to.Kind() {
+	case reflect.Interface: // relay's own
+		return nil
+	case reflect.String:
+		return r.text(v, path, to, tag)
+	case reflect.Int:
+		return r.number(v, path, to, tag)
+	case reflect.Slice:
+		return r.texts(v, path, to, tag)
+	case reflect.Map:
+		return r.entries(v, path, to, tag)
+	case reflect.Struct:
+		return r.object(v, path, to, r.strict(to.Type()))
+	case reflect.Bool:
+		if v.Kind() != "true or false" {
+			return r.wrongKind(v, path, "true or false")
+		}
+		to.SetBool(string(v.Raw) == "true")
+		return nil
+	case reflect.Pointer:
+		if to.IsNil() {
+			to.Set(reflect.New(to.Type().Elem()))
+		}
+		return r.value(v, path, to.Elem(), tag)
+	}
+	return fmt.Errorf("settings: no key can be a %s", to.Type())
+}
+
+func (r *reader) text(v wire.Value, path string, to reflect.Value, tag reflect.StructTag) error {
+	if v.Kind() != "a string" {
+		return r.wrongKind(v, path, "a string")
+	}
+	var text string
+	if err := json.Unmarshal(v.Raw, &text); err != nil {
+		return r.errorf(v.At, path, "not JSON")
+	}
+	if words := strings.Fields(tag.Get("words")); len(words) > 0 && !slices.Contains(words, text) {
+		return r.errorf(v.At, path, "want one of: %s", strings.Join(words, ", "))
+	}
+	if want, ok := wants[tag.Get("want")]; ok && !want.ok(text) {
+		return r.errorf(v.At, path, "%s", want.text)
+	}
+	to.SetString(text)
+	return nil
+}
+
+func (r *reader) number(v wire.Value, path string, to reflect.Value, tag reflect.StructTag) error {
+	if v.Kind() != "a number" {
+		return r.wrongKind(v, path, "a number")
+	}
+	var least, most int
+	fmt.Sscanf(tag.Get("range"), "%d-%d", &least, &most)
+	n, err := strconv.Atoi(string(v.Raw))
+	if err != nil || n < least || n > most {
+		return r.errorf(v.At, path, "want a whole number from %d to %d", least, most)
+	}
+	to.SetInt(int64(n))
+	return nil
+}
+
+// texts reads a list of strings: not nil, even if empty. A null is no element: there is nothing that it could be absent from.
+func (r *reader) texts(v wire.Value, path string, to reflect.Value, tag reflect.StructTag) error {
+	if v.Kind() != "a list" {
+		return r.wrongKind(v, path, "a list")
+	}
+	elements := v.Elements()
+	to.Set(reflect.MakeSlice(to.Type(), len(elements), len(elements)))
+	for i, element := range elements {
+		if err := r.text(element, fmt.Sprintf("%s[%d]", path, i), to.Index(i), tag); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// entries reads an object whose keys are the user's own. With `want` they follow that rule.
+func (r *reader) entries(v wire.Value, path string, to reflect.Value, tag reflect.StructTag) error {
+	if v.Kind() != "an object" {
+		return r.wrongKind(v, path, "an object")
+	}
+	to.Set(reflect.MakeMap(to.Type()))
+	for _, m := range v.Members() {
+		inner := wire.MemberPath(path, m.Name)
+		if want, ok := wants[tag.Get("want")]; ok && !want.ok(m.Name) {
+			return r.errorf(m.At, inner, "%s", want.text)
+		}
+		if m.Kind() == "null" {
+			continue
+		}
+		entry := reflect.New(to.Type().Elem()).Elem()
+		if err := r.value(m.Value, inner, entry, ""); err != nil {
+			return err
+		}
+		to.SetMapIndex(reflect.ValueOf(m.Name), entry)
+	}
+	return nil
+}
+
+func (r *reader) wrongKind(v wire.Value, path, want string) error {
+	return r.errorf(v.At, path, "want %s, not %s", want, v.Kind())
+}
+
+// errorf words an error at data[at]; lines and columns count from 1, columns in characters.
+func (r *reader) errorf(at int, path, format string, args ...any) error {
+	before := r.data[:min(at, len(r.data))]
+	line := bytes.Count(before, []byte{'\n'}) + 1
+	column := utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:]) + 1
+	key := ""
+	if path != "" {
+		key = "key " + path + ": "
+	}
+	return fmt.Errorf("%s:%d:%d: %s%s", r.file, line, column, key, fmt.Sprintf(format, args...))
+}
+
+// Nearest is the one of known that a person most likely meant by name, and by how many letters it differs. Letter case,
+// '_' and '-' count for nothing.
+func Nearest(name string, known []string) (nearest string, letters int) {
+	plain := func(s string) []rune {
+		return []rune(strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(s[:min(len(s), 64)])))
+	}
+	letters = 1 << 30
+	for _, k := range known {
+		if d := distance(plain(name), plain(k)); d < letters {
+			nearest, letters = k, d
+		}
+	}
+	return nearest, letters
+}
+
+// distance counts the letters to insert, leave out, replace or swap with their neighbour on the way from a to b.
+func distance(a, b []rune) int {
+	var before, last, row []int
+	for i := range len(a) + 1 {
+		row = make([]int, len(b)+1)
+		for j := range row {
+			switch {
+			case i == 0 || j == 0:
+				row[j] = i + j
+			case a[i-1] == b[j-1]:
+				row[j] = last[j-1]
+			default:
+				row[j] = 1 + min(last[j-1], last[j], row[j-1])
+			}
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+		before, last = last, row
+	}
+	return row[len(b)]
 }

@@ -3,6 +3,7 @@ package settings
 import (
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -26,18 +27,18 @@ var refusals = []struct{ name, text, want string }{
 	{"list", `[]`, `1:1: want an object, not a list`},
 	{"text", `"x"`, `1:1: want an object, not a string`},
 	{"word", `sk-ant`, `1:1: not JSON`},
-	{"cut off", `{"claude_token_file": "/secret`, `1:30: key claude_token_file: not JSON`},
+	{"cut off", `{"claude_token_file": "/secret`, `1:30: not JSON`},
 	{"no comma", "{\n  \"claude_token_file\": \"/t\"\n  \"x\": 1}", `3:3: not JSON`},
 	{"comma at the end", `{"claude_token_file": "/t",}`, `1:28: not JSON`},
 	{"single quotes", `{'claude_token_file': "/t"}`, `1:2: not JSON`},
 	{"comment", "{\n// why\n}", `2:1: not JSON`},
-	{"bad escape", `{"terminal_templates": [{"name": "\x"}]}`, `1:36: key terminal_templates[0].name: not JSON`},
-	{"control character", "{\"claude_token_file\": \"a\nb\"}", `1:25: key claude_token_file: not JSON`},
-	{"wrong bracket", `{"terminal_templates": [}`, `1:25: key terminal_templates: not JSON`},
-	{"bad number", inProxy(`"idle_timeout_seconds": -x`), `1:41: key llm_proxy.idle_timeout_seconds: not JSON`},
-	{"two documents", "{}\n{}", `2:1: more after the end of the settings`},
-	{"trailing word", `{} x`, `1:4: more after the end of the settings`},
-	{"trailing comma", `{},`, `1:3: not JSON`},
+	{"bad escape", `{"terminal_templates": [{"name": "\x"}]}`, `1:36: not JSON`},
+	{"control character", "{\"claude_token_file\": \"a\nb\"}", `1:25: not JSON`},
+	{"wrong bracket", `{"terminal_templates": [}`, `1:25: not JSON`},
+	{"bad number", inProxy(`"idle_timeout_seconds": -x`), `1:41: not JSON`},
+	{"two documents", "{}\n{}", `2:1: more after the end`},
+	{"trailing word", `{} x`, `1:4: more after the end`},
+	{"trailing comma", `{},`, `1:3: more after the end`},
 	{"duplicate", "{\"claude_token_file\": \"/a\",\n \"claude_token_file\": \"/a\"}", `2:2: key claude_token_file: given twice`},
 	{"duplicate by escape", `{"claude_token_file": "/a", "claude\u005ftoken_file": "/b"}`, `1:29: key claude_token_file: given twice`},
 	{"duplicate null", `{"claude_token_file": null, "claude_token_file": "/b"}`, `1:29: key claude_token_file: given twice`},
@@ -47,17 +48,34 @@ var refusals = []struct{ name, text, want string }{
 	{"duplicate unknown", `{"x": 1, "x": 1}`, `1:10: key x: given twice`},
 	{"duplicate deep below an unknown", `{"x": [0, {"y z": {"q": 1, "q": 2}}]}`, `1:28: key x[1]."y z".q: given twice`},
 	{"too deep", `{"x": ` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + `}`, `1:106: key x` + elements(99) + `: nested more than 100 deep`},
-	{"far too deep", `{"x": ` + strings.Repeat(`{"x":`, 100000), `1:502: key x` + strings.Repeat(".x", 99) + `: nested more than 100 deep`},
+	{"far too deep", strings.Repeat(`[`, 10001) + strings.Repeat(`]`, 10001), `1:10001: not JSON`},
 	{"token file a number", `{"claude_token_file": 1}`, `1:23: key claude_token_file: want a string, not a number`},
 	{"token file a list", `{"claude_token_file": ["/t"]}`, `1:23: key claude_token_file: want a string, not a list`},
 	{"templates an object", `{"terminal_templates": {}}`, `1:24: key terminal_templates: want a list, not an object`},
+	{"sandbox misspelled", inTemplate(`"sandbox": tru`), `1:64: not JSON`},
+	{"proxy a flag", `{"llm_proxy": true}`, `1:15: key llm_proxy: want an object, not true or false`},
+	{"client id in a list", inProxy(`"allowed_client_ids": ["a", "B"]`),
+		`1:44: key llm_proxy.allowed_client_ids[1]: want client ids: 1 to 64 of a-z, 0-9, '.', '_' and '-', a letter or digit first`},
+	{"client id as a key", inProxy(`"clients": {"a/b": {}}`),
+		`1:28: key llm_proxy.clients."a/b": want client ids: 1 to 64 of a-z, 0-9, '.', '_' and '-', a letter or digit first`},
+	{"client a string", inProxy(`"clients": {"a": "/t"}`), `1:33: key llm_proxy.clients.a: want an object, not a string`},
+	{"unknown key of the proxy", inProxy(`"listne": "127.0.0.1:0"`), `1:16: key llm_proxy.listne: unknown, the nearest known key is "listen"`},
+	{"unknown key of a client", inProxy(`"clients": {"codex": {"token_file": "/t", "token-file2": null}}`),
+		`1:58: key llm_proxy.clients.codex.token-file2: unknown, the nearest known key is "token_file"`},
+	{"nearly ours", `{"claude_token_fil": "/t"}`, `1:2: key claude_token_fil: unknown, the nearest known key is "claude_token_file"`},
+	{"nearly ours, in another case", `{"LLM-Proxy": null}`, `1:2: key LLM-Proxy: unknown, the nearest known key is "llm_proxy"`},
+	{"nearly ours, turned", `{"terminal_tempaltes": []}`, `1:2: key terminal_tempaltes: unknown, the nearest known key is "terminal_templates"`},
+	{"client's file a list", inProxy(`"clients": {"a": {"token_file": []}}`), `1:48: key llm_proxy.clients.a.token_file: want a string, not a list`},
+}
+
+// wrongTemplates are settings in which one template, b where it has an id, is left out, with what is said of it.
+var wrongTemplates = []struct{ name, text, want string }{
 	{"template null", `{"terminal_templates": [null]}`, `1:25: key terminal_templates[0]: want an object, not null`},
 	{"template a string", `{"terminal_templates": ["a"]}`, `1:25: key terminal_templates[0]: want an object, not a string`},
 	{"no id", "{\"terminal_templates\": [\n{\"id\": \"a\"},\n  {\"name\": \"b\"}]}", `3:3: key terminal_templates[1].id: missing`},
 	{"id null", `{"terminal_templates": [{"id": null}]}`, `1:25: key terminal_templates[0].id: missing`},
-	{"same id", `{"terminal_templates": [{"id": "a"}, {"id": "b"}, {"id": "a"}]}`, `1:51: key terminal_templates[2].id: an earlier template has the same`},
+	{"same id", `{"terminal_templates": [{"id": "a"}, {"id": "b"}, {"id": "a"}]}`, `1:51: key terminal_templates[2].id: another template has the same, so both are wrong`},
 	{"sandbox a string", inTemplate(`"sandbox": "no"`), `1:61: key terminal_templates[1].sandbox: want true or false, not a string`},
-	{"sandbox misspelled", inTemplate(`"sandbox": tru`), `1:64: key terminal_templates[1].sandbox: not JSON`},
 	{"args a string", inTemplate(`"args": "-x"`), `1:58: key terminal_templates[1].args: want a list, not a string`},
 	{"arg a number", inTemplate(`"args": ["x", 1]`), `1:64: key terminal_templates[1].args[1]: want a string, not a number`},
 	{"read null", inTemplate(`"read": [null]`), `1:59: key terminal_templates[1].read[0]: want a string, not null`},
@@ -67,13 +85,41 @@ var refusals = []struct{ name, text, want string }{
 	{"network", inTemplate(`"network": "none"`), `1:61: key terminal_templates[1].network: want one of: open, model`},
 	{"network empty", inTemplate(`"network": ""`), `1:61: key terminal_templates[1].network: want one of: open, model`},
 	{"credential", inTemplate(`"credential": "Token"`), `1:64: key terminal_templates[1].credential: want one of: auto, token, pairing, none`},
-	{"proxy a flag", `{"llm_proxy": true}`, `1:15: key llm_proxy: want an object, not true or false`},
-	{"client id in a list", inProxy(`"allowed_client_ids": ["a", "B"]`),
-		`1:44: key llm_proxy.allowed_client_ids[1]: want client ids: 1 to 64 of a-z, 0-9, '.', '_' and '-', a letter or digit first`},
-	{"client id as a key", inProxy(`"clients": {"a/b": {}}`),
-		`1:28: key llm_proxy.clients."a/b": want client ids: 1 to 64 of a-z, 0-9, '.', '_' and '-', a letter or digit first`},
-	{"client a string", inProxy(`"clients": {"a": "/t"}`), `1:33: key llm_proxy.clients.a: want an object, not a string`},
-	{"client's file a list", inProxy(`"clients": {"a": {"token_file": []}}`), `1:48: key llm_proxy.clients.a.token_file: want a string, not a list`},
+	{"mistyped key", inTemplate(`"netwrok": "model"`), `1:50: key terminal_templates[1].netwrok: unknown, the nearest known key is "network"`},
+	{"mistyped deny", inTemplate(`"denny": ["~/x"]`), `1:50: key terminal_templates[1].denny: unknown, the nearest known key is "deny"`},
+	{"key in another case", inTemplate(`"Deny": null`), `1:50: key terminal_templates[1].Deny: unknown, the nearest known key is "deny"`},
+	{"idle timeout", inTemplate(`"idleTimeout": -1`), `1:65: key terminal_templates[1].idleTimeout: want a whole number from 0 to 5256000`},
+	{"relay's token", inTemplate(`"args": ["${RELAY_TOKEN}"]`), `1:38: key terminal_templates[1]: ${RELAY_TOKEN} is not given to sessions`},
+	{"relay's token in env", inTemplate(`"env": {"A": "x${RELAY_TOKEN}"}`), `1:38: key terminal_templates[1]: ${RELAY_TOKEN} is not given to sessions`},
+	{"relay's name passed through", inTemplate(`"env_passthrough": ["RELAY_X"]`),
+		`1:38: key terminal_templates[1]: env_passthrough: "RELAY_X": no name that starts with RELAY_ is given to sessions`},
+	{"model key unasked", inTemplate(`"env": {"A": "${MODEL_KEY}"}`), `1:38: key terminal_templates[1]: ${MODEL_KEY} needs "model_key": true`},
+	{"model key in arguments", inTemplate(`"model_key": true, "args": ["${MODEL_KEY}"]`),
+		`1:38: key terminal_templates[1]: ${MODEL_KEY} and ${MODEL_ENDPOINT_URL} stand in env only: every user can see arguments`},
+	{"endpoint in the command", inTemplate(`"command": "${MODEL_ENDPOINT_URL}"`),
+		`1:38: key terminal_templates[1]: ${MODEL_KEY} and ${MODEL_ENDPOINT_URL} stand in env only: every user can see arguments`},
+}
+
+func TestH12WrongTemplates(t *testing.T) {
+	for _, c := range wrongTemplates {
+		s, warnings, err := parse("s.json", []byte(c.text))
+		if err != nil || !slices.Equal(warnings, []string{"s.json:" + c.want + "; the template is left out"}) {
+			t.Errorf("%s: %v, %q, want s.json:%s", c.name, err, warnings, c.want)
+			continue
+		}
+		for id, wrong := range map[string]bool{"a": c.name == "same id", "b": strings.Contains(c.want, "[1]") && c.name != "no id"} {
+			if _, err := s.Template(id); wrong && (err == nil || err.Error() != `template "`+id+`" is wrong: s.json:`+c.want) {
+				t.Errorf("%s: template %q: %v", c.name, id, err)
+			} else if !wrong && strings.Contains(c.text, `"id": "`+id) && err != nil {
+				t.Errorf("%s: template %q, which is right: %v", c.name, id, err)
+			}
+		}
+	}
+	// The built-in template does not stand in for one that is wrong: it may grant other things.
+	s, _, _ := parse("s.json", []byte(`{"terminal_templates": [{"id": "shell", "denny": []}]}`))
+	if _, err := s.Template("shell"); err == nil {
+		t.Error("the built-in shell stands in for a wrong one")
+	}
 }
 
 func TestH12Refusals(t *testing.T) {

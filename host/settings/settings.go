@@ -2,6 +2,7 @@ package settings
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,6 +10,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,32 +27,34 @@ const maxSettings = 1 << 20
 // Settings is what the pair understands of settings.json, which it never writes (T01). Paths are as written:
 // they are expanded at each launch.
 type Settings struct {
-	ClaudeTokenFile string // "": no launch gets a token
-	Templates       []Template
-	LLMProxy        *Proxy // nil: no model proxy
+	ClaudeTokenFile string     `key:"claude_token_file"` // "": no launch gets a token
+	Templates       []Template `key:"terminal_templates"`
+	LLMProxy        *Proxy     `key:"llm_proxy"` // nil: no model proxy
+
+	modelEndpoint string           // model_endpoint.listen, which is relay's
+	leftOut       map[string]error // by id, the templates that are wrong
 }
 
 // Proxy configures the model proxy.
 type Proxy struct {
-	Listen                string   // loopback address with port
-	Upstream              string   // base URL, without user, query and fragment
-	AllowedClientIDs      []string // nil: all; empty: none (P05)
-	SubscriptionClientIDs []string
-	IdleTimeoutSeconds    int
-	Clients               map[string]Client // by client id
+	Listen                string            `key:"listen" want:"loopback"`
+	Upstream              string            `key:"upstream" want:"upstream"`
+	AllowedClientIDs      []string          `key:"allowed_client_ids" want:"client id"` // nil: all; empty: none (P05)
+	SubscriptionClientIDs []string          `key:"subscription_client_ids" want:"client id"`
+	IdleTimeoutSeconds    int               `key:"idle_timeout_seconds" range:"1-86400"`
+	Clients               map[string]Client `key:"clients" want:"client id"`
 }
 
 // Client is what one client id has of its own.
 type Client struct {
-	TokenFile string // "": claude_token_file (P09)
+	TokenFile string `key:"token_file"` // "": claude_token_file (P09)
 }
 
 // What the model proxy does where the settings say nothing.
 const (
 	DefaultListen      = "127.0.0.1:0"
-	defaultUpstream    = "https://api.anthropic.com"
+	DefaultUpstream    = "https://api.anthropic.com"
 	defaultIdleSeconds = 1800
-	maxIdleSeconds     = 86400
 )
 
 // Effective are the settings of the model proxy, with the usual ones where there are none.
@@ -62,7 +66,7 @@ func (s *Settings) Effective() Proxy {
 }
 
 func newProxy() Proxy {
-	return Proxy{Listen: DefaultListen, Upstream: defaultUpstream, IdleTimeoutSeconds: defaultIdleSeconds}
+	return Proxy{Listen: DefaultListen, Upstream: DefaultUpstream, IdleTimeoutSeconds: defaultIdleSeconds}
 }
 
 // ErrNoTokenFile says that no credential is configured.
@@ -84,24 +88,23 @@ func (s *Settings) TokenFile(clientID string) (key, path string, err error) {
 	return key, path, err
 }
 
-// TokenFiles are all files that hold a credential. Every profile denies them.
+// TokenFiles are all files that hold a credential. Every profile denies them. A path that leads nowhere denies nothing: it
+// is an error, which concerns only the launches that would use it (T02).
 func (s *Settings) TokenFiles() (paths []string, err error) {
 	clients := []string{""}
 	if s.LLMProxy != nil {
 		clients = append(clients, slices.Sorted(maps.Keys(s.LLMProxy.Clients))...)
 	}
 	for _, id := range clients {
-		_, path, err := s.TokenFile(id)
-		if errors.Is(err, ErrNoTokenFile) {
-			continue
-		} else if err != nil {
-			return nil, err
-		}
-		if !slices.Contains(paths, path) {
+		_, path, wrong := s.TokenFile(id)
+		switch {
+		case wrong == nil && !slices.Contains(paths, path):
 			paths = append(paths, path)
+		case wrong != nil && wrong != ErrNoTokenFile && (err == nil || err.Error() != wrong.Error()):
+			err = errors.Join(err, wrong)
 		}
 	}
-	return paths, nil
+	return paths, err
 }
 
 // Load reads the settings file (H12). A file that nobody named may be absent: then nothing is set.
@@ -159,78 +162,54 @@ func (m *Memory) Load(path string, named bool) (*Settings, error) {
 
 // parse reads settings from data; file is for messages only.
 func parse(file string, data []byte) (*Settings, []string, error) {
-	var s Settings
-	r := newJSONReader(file, data)
-	err := r.document(r.object(fields{
-		"claude_token_file":  r.text(&s.ClaudeTokenFile),
-		"terminal_templates": r.list(func(path string) error { return readTemplate(r, path, &s.Templates) }),
-		"llm_proxy":          func(path string) error { return readProxy(r, path, &s.LLMProxy) },
-	}))
+	r, s := &reader{file: file, data: data}, &Settings{}
+	v, err := r.document()
 	if err != nil {
 		return nil, nil, err
 	}
-	return &s, r.warnings, nil
+	if v.Kind() == "null" {
+		return s, nil, nil
+	}
+	if v.Kind() != "an object" {
+		return nil, nil, r.wrongKind(v, "", "an object")
+	}
+	for _, m := range v.Members() {
+		if err := r.topLevel(m, s); err != nil {
+			return nil, nil, err
+		}
+	}
+	return s, r.warnings, nil
 }
 
-func readTemplate(r *jsonReader, path string, all *[]Template) error {
-	var t Template
-	at := r.next()
-	err := r.object(fields{
-		"id":              r.checked(&t.ID, validTemplateID, "want 1 to 64 of A-Z, a-z, 0-9, '.', '_' and '-', a letter or digit first"),
-		"name":            r.text(&t.Name),
-		"command":         r.text(&t.Command),
-		"args":            r.texts(&t.Args),
-		"env":             r.textMap(&t.Env),
-		"env_passthrough": r.texts(&t.EnvPassthrough),
-		"sandbox":         r.flag(&t.Sandbox),
-		"read":            r.texts(&t.Read),
-		"read_write":      r.texts(&t.ReadWrite),
-		"deny":            r.texts(&t.Deny),
-		"network":         r.word(&t.Network, shim.NetworkOpen, shim.NetworkModel),
-		"credential":      r.word(&t.Credential, wire.CredentialAuto, wire.CredentialToken, wire.CredentialPairing, wire.CredentialNone),
-	})(path)
-	if err != nil {
-		return err
-	}
-	if t.ID == "" {
-		return r.errorf(at, path+".id", "missing")
-	}
-	if slices.ContainsFunc(*all, func(other Template) bool { return other.ID == t.ID }) {
-		return r.errorf(at, path+".id", "an earlier template has the same")
-	}
-	if t.Credential == wire.CredentialAuto {
-		t.Credential = ""
-	}
-	*all = append(*all, t)
-	return nil
-}
-
-func readProxy(r *jsonReader, path string, to **Proxy) error {
-	defaults := newProxy()
-	p := &defaults
-	*to = p
-	const badClientID = "want client ids: 1 to 64 of a-z, 0-9, '.', '_' and '-', a letter or digit first"
-	return r.object(fields{
-		"listen":                  r.checked(&p.Listen, loopbackAddress, "want a loopback address with port, as 127.0.0.1:0"),
-		"upstream":                r.checked(&p.Upstream, upstreamURL, "want an https URL, or http to a loopback host, without user, query and fragment"),
-		"allowed_client_ids":      r.checkedTexts(&p.AllowedClientIDs, validClientID, badClientID),
-		"subscription_client_ids": r.checkedTexts(&p.SubscriptionClientIDs, validClientID, badClientID),
-		"idle_timeout_seconds":    r.number(&p.IdleTimeoutSeconds, 1, maxIdleSeconds),
-		"clients": r.members(func(at int, id, path string) error {
-			if !validClientID(id) {
-				return r.errorf(at, path, badClientID)
+// topLevel reads one member of the document. Those that are not known here are relay's; one that is nearly ours is a
+// mistake.
+func (r *reader) topLevel(m wire.Member, s *Settings) error {
+	path := wire.MemberPath("", m.Name)
+	if m.Name == "model_endpoint" {
+		for _, inner := range m.Members() {
+			if inner.Name == "listen" {
+				json.Unmarshal(inner.Raw, &s.modelEndpoint)
 			}
-			var c Client
-			if err := r.object(fields{"token_file": r.text(&c.TokenFile)})(path); err != nil {
-				return err
-			}
-			if p.Clients == nil {
-				p.Clients = make(map[string]Client)
-			}
-			p.Clients[id] = c
-			return nil
-		}),
-	})(path)
+		}
+		return nil
+	}
+	if nearest, letters := Nearest(m.Name, keys(reflect.TypeFor[Settings]())); letters > 2 {
+		return nil
+	} else if nearest != m.Name {
+		return r.errorf(m.At, path, "unknown, the nearest known key is %q", nearest)
+	}
+	if m.Kind() == "null" {
+		return nil
+	}
+	switch m.Name {
+	case "terminal_templates":
+		return r.templates(m.Value, path, s)
+	case "llm_proxy":
+		proxy := newProxy()
+		s.LLMProxy = &proxy
+		return r.value(m.Value, path, reflect.ValueOf(s.LLMProxy).Elem(), "")
+	}
+	return r.value(m.Value, path, reflect.ValueOf(&s.ClaudeTokenFile).Elem(), "")
 }
 
 // validClientID: [a-z0-9][a-z0-9._-]{0,63} (P05).

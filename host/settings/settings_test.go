@@ -39,10 +39,11 @@ func TestSettings(t *testing.T) {
 		{"template with an id", `{"terminal_templates": [{"id": "a"}]}`, Settings{Templates: []Template{{ID: "a"}}}},
 		{"template with all", `{"terminal_templates": [{"id": "A.b_c-9", "name": "N \u00e9", "command": "c", "args": ["-x", ""],
 			"env": {"B": "2", "A": "1", "N": null}, "env_passthrough": ["X_TOKEN"], "sandbox": false, "read": ["~/r"], "read_write": ["/w"],
-			"deny": [], "network": "model", "credential": "pairing", "other": 1}]}`,
+			"deny": [], "network": "model", "credential": "pairing", "model_key": true, "idleTimeout": 1440, "icon": "x", "description": 5, "persist": true}]}`,
 			Settings{Templates: []Template{{ID: "A.b_c-9", Name: "N é", Command: "c", Args: []string{"-x", ""},
 				Env: map[string]string{"A": "1", "B": "2"}, EnvPassthrough: []string{"X_TOKEN"}, Sandbox: &no, Read: []string{"~/r"},
-				ReadWrite: []string{"/w"}, Deny: []string{}, Network: "model", Credential: "pairing"}}}},
+				ReadWrite: []string{"/w"}, Deny: []string{}, Network: "model", Credential: "pairing", ModelKey: true, IdleMinutes: 1440}}}},
+		{"relay's endpoint", `{"model_endpoint": {"listen": "127.0.0.1:8180", "other": [1]}}`, Settings{modelEndpoint: "127.0.0.1:8180"}},
 		{"template with nulls", `{"terminal_templates": [{"id": "a", "name": null, "args": null, "env": null, "sandbox": null, "network": null, "credential": null}]}`,
 			Settings{Templates: []Template{{ID: "a"}}}},
 		{"auto is what the launch says", `{"terminal_templates": [{"id": "a", "credential": "auto", "network": "open", "sandbox": true}, {"id": "b", "credential": "none"}, {"id": "c", "credential": "token"}]}`,
@@ -122,26 +123,65 @@ func TestSettingsIDs(t *testing.T) {
 	}
 }
 
-func TestH12LetterCaseIsWarnedOf(t *testing.T) {
-	text := `{
-		"Claude_Token_File": "/wrong",
-		"claude_token_file": "/right",
-		"LLM_PROXY": {"listen": 1},
-		"terminal_templates": [{"id": "a", "Deny": 5, "ID": "b", "other": 1}],
-		"other": {"claude_Token_file": ""}
-	}`
-	s, warnings, err := parse("s.json", []byte(text))
-	want := []string{
-		`s.json:2:3: key Claude_Token_File: ignored: it is spelled "claude_token_file"`,
-		`s.json:4:3: key LLM_PROXY: ignored: it is spelled "llm_proxy"`,
-		`s.json:5:38: key terminal_templates[0].Deny: ignored: it is spelled "deny"`,
-		`s.json:5:49: key terminal_templates[0].ID: ignored: it is spelled "id"`,
+func TestNearest(t *testing.T) {
+	known := []string{"network", "read", "read_write", "deny", "idleTimeout"}
+	for name, want := range map[string]struct {
+		nearest string
+		letters int
+	}{
+		"netwrok": {"network", 1}, "NETWORK": {"network", 0}, "readwrite": {"read_write", 0}, "denny": {"deny", 1}, "idle_timeout": {"idleTimeout", 0},
+		"dney": {"deny", 1}, "": {"read", 4}, "red": {"read", 1}, "raed": {"read", 1}, "\xff\xff": {"read", 4},
+	} {
+		if nearest, letters := Nearest(name, known); nearest != want.nearest || letters != want.letters {
+			t.Errorf("%q: %q, %d letters, want %q, %d", name, nearest, letters, want.nearest, want.letters)
+		}
 	}
-	if err != nil || !reflect.DeepEqual(warnings, want) {
-		t.Errorf("%v, warnings %q, want %q", err, warnings, want)
+}
+
+// TestTemplateTable holds the table of docs/sandbox.md to the keys of a template.
+func TestTemplateTable(t *testing.T) {
+	page, err := os.ReadFile("../../docs/sandbox.md")
+	if err != nil {
+		t.Fatal(err)
 	}
-	if s.ClaudeTokenFile != "/right" || s.LLMProxy != nil || s.Templates[0].ID != "a" || s.Templates[0].Deny != nil {
-		t.Errorf("read %+v", s)
+	table := "| key | means |\n|---|---|\n"
+	for _, k := range TemplateKeys() {
+		if k.Text == "" {
+			t.Errorf("%s has no meaning", k.Name)
+		}
+		table += "| `" + k.Name + "` | " + k.Text + " |\n"
+	}
+	if !strings.Contains(string(page), "\n"+table+"\n") {
+		t.Errorf("docs/sandbox.md wants this table:\n%s", table)
+	}
+}
+
+func TestExpand(t *testing.T) {
+	t.Setenv("SHELL", "/opt/fish")
+	s := &Settings{modelEndpoint: "127.0.0.1:8180"}
+	in := Template{ID: "a", Args: []string{"${PROJECT_PATH}/x", "${PROJECT_ID}${OTHER}"},
+		Env: map[string]string{"A": "${PROJECT_PATH}", "B": "${MODEL_ENDPOINT_URL}/v1", "C": "${MODEL_KEY}"}}
+	got, err := s.Expand(in, "/p ${PROJECT_ID}", "id")
+	want := Template{ID: "a", Command: "/opt/fish", Args: []string{"/p ${PROJECT_ID}/x", "id${OTHER}"},
+		Env: map[string]string{"A": "/p ${PROJECT_ID}", "B": "http://127.0.0.1:8180/v1", "C": "${MODEL_KEY}"}}
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if in.Args[0] != "${PROJECT_PATH}/x" || in.Env["A"] != "${PROJECT_PATH}" {
+		t.Error("expanding changed the settings")
+	}
+	if _, err := (&Settings{}).Expand(in, "", ""); err == nil ||
+		err.Error() != `template "a" uses ${MODEL_ENDPOINT_URL} in env "B", but model_endpoint.listen is not set in settings.json` {
+		t.Error(err)
+	}
+}
+
+// TestTemplateShown: a value of a variable may be a secret.
+func TestTemplateShown(t *testing.T) {
+	got := Template{ID: "a", Command: "c", Args: []string{"-x", "y"}, Env: map[string]string{"B": "sk-ant-x", "A": ""}, Sandbox: &no, ModelKey: true, Icon: nil}.Shown()
+	want := []Key{{"command", "c"}, {"args", "-x, y"}, {"env", "A, B"}, {"sandbox", "false"}, {"model_key", "true"}}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }
 
@@ -154,9 +194,10 @@ func TestSettingsErrorsHoldNoValue(t *testing.T) {
 		`{"llm_proxy": {"listen": "` + secret + `"}}`, `{"llm_proxy": {"upstream": "https://` + secret + `@h"}}`,
 		`{"llm_proxy": {"allowed_client_ids": ["` + secret + `"]}}`, `{"llm_proxy": "` + secret + `"}`, `{} ` + secret,
 	} {
-		_, _, err := parse("s.json", []byte(text))
-		if err == nil || strings.Contains(err.Error(), "sk-") || strings.Contains(err.Error(), "Marker") {
-			t.Errorf("%s: %v", text, err)
+		_, warnings, err := parse("s.json", []byte(text))
+		said := errorText(err) + strings.Join(warnings, "")
+		if said == "" || strings.Contains(said, "sk-") || strings.Contains(said, "Marker") {
+			t.Errorf("%s: %s", text, said)
 		}
 	}
 }

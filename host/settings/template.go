@@ -1,9 +1,11 @@
 package settings
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -11,21 +13,26 @@ import (
 	"hostshim/shim"
 )
 
-// Template says how a kind of session is started and what its sandbox reaches. Paths are absolute or start
-// with "~", as written.
+// Template says how a kind of session is started and what its sandbox reaches. The tags are all that the parser, `host
+// status` and the table in docs/sandbox.md know of a key. Paths are absolute or start with "~", as written.
 type Template struct {
-	ID             string
-	Name           string
-	Command        string // "": a launch must bring its own
-	Args           []string
-	Env            map[string]string
-	EnvPassthrough []string // names that a launch with a pairing keeps though they look like credentials (E03)
-	Sandbox        *bool    // nil: sandboxed
-	Read           []string
-	ReadWrite      []string
-	Deny           []string
-	Network        string // shim.NetworkOpen, shim.NetworkModel or "", which is open
-	Credential     string // wire.CredentialToken, wire.CredentialPairing, wire.CredentialNone or "", which leaves it to the launch
+	ID             string            `key:"id" want:"template id" means:"letters, digits, ., _ and -, at most 64. A built-in template's id replaces that template, whole"`
+	Name           string            `key:"name" means:"for people"`
+	Command        string            `key:"command" means:"what runs if no TARGET is given; without it your shell"`
+	Args           []string          `key:"args" means:"its arguments"`
+	Env            map[string]string `key:"env" means:"variables for TARGET, over the host's own environment"`
+	EnvPassthrough []string          `key:"env_passthrough" means:"names that TARGET keeps although they look like credentials"`
+	Sandbox        *bool             `key:"sandbox" means:"false: host run and host start run TARGET unconfined"` // nil: sandboxed
+	Read           []string          `key:"read" means:"what TARGET may read and run: absolute paths, ~ or ~/…"`
+	ReadWrite      []string          `key:"read_write" means:"what it may also change"`
+	Deny           []string          `key:"deny" means:"what it may neither read nor change, whatever is granted"`
+	Network        string            `key:"network" words:"open model" means:"open, or model: only the model proxy"`                                                                                                // "" is open
+	Credential     string            `key:"credential" words:"auto token pairing none" means:"what descriptor 5 carries. auto: the token for claude-code, else nothing. An id with capitals cannot have a pairing"` // "" is auto
+	ModelKey       bool              `key:"model_key" means:"true: ${MODEL_KEY} in env is the key that a launch request brings"`
+	IdleMinutes    int               `key:"idleTimeout" range:"0-5256000" means:"minutes without input and output after which host serve ends a session. 0: never"`
+	Description    any               `key:"description" means:"relay's, ignored"`
+	Icon           any               `key:"icon" means:"relay's, ignored"`
+	Persist        any               `key:"persist" means:"relay's, ignored"`
 
 	// Agent is the program that the template is made for: it gets a configuration folder that the host owns. Only
 	// built-in templates say so. One from the settings can set CLAUDE_CONFIG_DIR, or grant ~/.claude, by itself (X05).
@@ -34,8 +41,104 @@ type Template struct {
 	ReadIfThere []string
 }
 
+// Key is one key of a template, with what it means or what a template says there.
+type Key struct{ Name, Text string }
+
+// TemplateKeys are all keys that a template may have.
+func TemplateKeys() (all []Key) {
+	t := reflect.TypeFor[Template]()
+	for i := range t.NumField() {
+		if key := t.Field(i).Tag.Get("key"); key != "" {
+			all = append(all, Key{key, t.Field(i).Tag.Get("means")})
+		}
+	}
+	return all
+}
+
+// Shown is what a template says, for people. Of variables it has the names alone: a value may be a secret.
+func (t Template) Shown() (all []Key) {
+	v := reflect.ValueOf(t)
+	for _, k := range TemplateKeys() {
+		field, _ := fieldOf(v.Type(), k.Name)
+		f := v.FieldByIndex(field.Index)
+		if f.IsZero() || k.Name == "id" {
+			continue
+		}
+		text := fmt.Sprint(reflect.Indirect(f))
+		switch f.Kind() {
+		case reflect.Slice:
+			text = strings.Join(f.Interface().([]string), ", ")
+		case reflect.Map:
+			var names []string
+			for _, name := range f.MapKeys() {
+				names = append(names, name.String())
+			}
+			slices.Sort(names)
+			text = strings.Join(names, ", ")
+		}
+		all = append(all, Key{k.Name, text})
+	}
+	return all
+}
+
 // Sandboxed says whether the template's launches are sandboxed.
 func (t Template) Sandboxed() bool { return t.Sandbox == nil || *t.Sandbox }
+
+// templates reads the list. One that is wrong is left out with a warning, and refuses the launches that name it. That
+// includes a built-in template's id: the built-in one may grant other things.
+func (r *reader) templates(v wire.Value, path string, s *Settings) error {
+	if v.Kind() != "a list" {
+		return r.wrongKind(v, path, "a list")
+	}
+	seen := map[string]bool{}
+	for i, element := range v.Elements() {
+		at := fmt.Sprintf("%s[%d]", path, i)
+		id := idOf(element)
+		t, err := r.template(element, at)
+		if err == nil && seen[id] {
+			err = r.errorf(element.At, at+".id", "another template has the same, so both are wrong")
+		}
+		seen[id] = true
+		if err == nil {
+			s.Templates = append(s.Templates, t)
+			continue
+		}
+		r.warnings = append(r.warnings, err.Error()+"; the template is left out")
+		s.Templates = slices.DeleteFunc(s.Templates, Template{ID: id}.sameID)
+		if s.leftOut == nil {
+			s.leftOut = map[string]error{}
+		}
+		s.leftOut[id] = err
+	}
+	return nil
+}
+
+// idOf is the id of a template that may be wrong otherwise; "" if it has none. No launch can name that one.
+func idOf(v wire.Value) (id string) {
+	for _, m := range v.Members() {
+		if m.Name == "id" && json.Unmarshal(m.Raw, &id) == nil && !validTemplateID(id) {
+			id = ""
+		}
+	}
+	return id
+}
+
+func (r *reader) template(v wire.Value, path string) (t Template, err error) {
+	to := reflect.ValueOf(&t).Elem()
+	if err := r.object(v, path, to, r.strict(to.Type())); err != nil {
+		return t, err
+	}
+	if t.ID == "" {
+		return t, r.errorf(v.At, path+".id", "missing")
+	}
+	if err := t.checkMarks(); err != nil {
+		return t, r.errorf(v.At, path, "%v", err)
+	}
+	if t.Credential == wire.CredentialAuto {
+		t.Credential = ""
+	}
+	return t, nil
+}
 
 // builtin are there without settings (X05).
 func builtin() []Template {
@@ -66,14 +169,23 @@ func loginShell() string {
 	return "/bin/sh"
 }
 
-// Template finds a template. One of the settings stands in for a built-in one of the same id, whole.
-func (s *Settings) Template(id string) (Template, error) {
+// All are the templates in force. One of the settings stands in for a built-in one of the same id, whole.
+func (s *Settings) All() []Template {
 	all := slices.Clone(s.Templates)
 	for _, builtin := range builtin() {
-		if !slices.ContainsFunc(all, builtin.sameID) {
+		if !slices.ContainsFunc(all, builtin.sameID) && s.leftOut[builtin.ID] == nil {
 			all = append(all, builtin)
 		}
 	}
+	return all
+}
+
+// Template finds a template.
+func (s *Settings) Template(id string) (Template, error) {
+	if err := s.leftOut[id]; err != nil && id != "" {
+		return Template{}, fmt.Errorf("template %q is wrong: %w", id, err)
+	}
+	all := s.All()
 	if at := slices.IndexFunc(all, Template{ID: id}.sameID); at >= 0 {
 		return all[at], nil
 	}
@@ -82,7 +194,17 @@ func (s *Settings) Template(id string) (Template, error) {
 		known = append(known, t.ID)
 	}
 	slices.Sort(known)
-	return Template{}, fmt.Errorf("unknown template %q, known are: %s", id, strings.Join(known, ", "))
+	return Template{}, &UnknownTemplate{id, known}
+}
+
+// UnknownTemplate is an id that no template has.
+type UnknownTemplate struct {
+	id    string
+	known []string
+}
+
+func (e *UnknownTemplate) Error() string {
+	return fmt.Sprintf("unknown template %q, known are: %s", e.id, strings.Join(e.known, ", "))
 }
 
 func (t Template) sameID(other Template) bool { return t.ID == other.ID }

@@ -44,9 +44,30 @@ type Terminate struct {
 
 // Launched is the answer to a launch.
 type Launched struct {
-	SessionID string  `json:"session_id"`
-	RootPID   int     `json:"root_pid"` // the shim's for a pty, else 0 (H04)
-	Body      Session `json:"body"`
+	SessionID string       `json:"session_id"`
+	RootPID   int          `json:"root_pid"` // the shim's for a pty, else 0 (H04)
+	Body      LaunchedBody `json:"body"`
+}
+
+// LaunchedBody is the session, and the same in relay's own words; name and directory are the same in both.
+type LaunchedBody struct {
+	Session
+	*RelayTerminal // kind pty
+	*RelaySession  // other kinds
+}
+
+// RelayTerminal is what relay's clients read of a terminal.
+type RelayTerminal struct {
+	TerminalID string    `json:"terminalId"`
+	TemplateID string    `json:"templateId"`
+	Host       *struct{} `json:"host"` // always null: this machine
+}
+
+// RelaySession is what relay's clients read of a session that is no terminal.
+type RelaySession struct {
+	SessionID string `json:"sessionId"`
+	ProjectID string `json:"projectId"`
+	Model     string `json:"model"`
 }
 
 // Session is a session as GET /sessions/{id} shows it (H07). It holds no secret.
@@ -73,6 +94,8 @@ type Session struct {
 	Rows        int      `json:"rows,omitempty"`
 	OutputBytes int64    `json:"output_bytes"`     // ever written
 	Stderr      []string `json:"stderr,omitempty"` // the last lines, of a target on pipes
+	// Of a Claude session that session_request describes: the UUID that Claude Code knows it by.
+	Conversation string `json:"conversation,omitempty"`
 }
 
 // Sessions is a list of sessions, oldest first.
@@ -89,6 +112,8 @@ type Host struct {
 	Sessions int    `json:"sessions"` // live
 	Ended    int    `json:"ended"`    // still listed
 	BaseURL  string `json:"model_proxy"`
+	// Why the model proxy is not listening although the settings want it.
+	ProxyProblem string `json:"model_proxy_problem,omitempty"`
 }
 
 // Pairing is a session pairing (P01). The bearer itself is only in the answer to its creation.

@@ -38,6 +38,7 @@ const (
 	SessionExists      = "session_exists"
 	IdentityRefused    = "identity_refused"
 	SpawnFailed        = "spawn_failed"
+	NotHeld            = "not_held" // drop_in_for: no session waits for this terminal
 	Stopping           = "stopping" // the host takes no new session
 )
 
