@@ -1,10 +1,11 @@
 package host
 
 import (
-	"hostshim/host/state"
 	"os"
 	"path/filepath"
 	"testing"
+
+	"hostshim/host/state"
 )
 
 // BenchmarkProvider: what each request of the model proxy pays for the settings and the token file as they are now

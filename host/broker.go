@@ -172,8 +172,8 @@ func (b *Broker) policy() (llmproxy.Policy, error) {
 }
 
 func (b *Broker) audit(e llmproxy.Event) {
-	row := state.Row{Event: e.Name, Outcome: state.OutcomeOK, PairingID: e.Pairing.ID, TemplateID: e.Pairing.ClientID,
-		Credential: wire.CredentialPairing}
+	row := state.Session{TemplateID: e.Pairing.ClientID, Credential: wire.CredentialPairing}.Row(e.Name)
+	row.PairingID = e.Pairing.ID
 	if e.Reason != "revoked" {
 		row.Error = e.Reason
 	}

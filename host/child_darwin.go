@@ -5,22 +5,22 @@ import (
 	"syscall"
 )
 
-// child is a shim that this process started.
-type child struct {
-	pid int
-	*os.Process
-}
+// handle knows whether its process was reaped.
+type handle struct{ *os.Process }
 
-func newChild(p *os.Process) *child { return &child{p.Pid, p} }
+func (s *child) kill(sig syscall.Signal) { s.Process.Signal(sig) }
 
-func (c *child) signal(sig syscall.Signal) { c.Process.Signal(sig) }
-
-// wait returns how the child ended.
-func (c *child) wait() (status syscall.WaitStatus, ok bool) {
-	state, err := c.Process.Wait()
-	if err != nil {
-		return status, false
-	}
-	status, ok = state.Sys().(syscall.WaitStatus)
-	return status, ok
+// watch has the shim reaped at its end. The caller has the lock.
+func (s *child) watch(p *os.Process) {
+	s.handle = handle{p}
+	go func() {
+		state, err := p.Wait()
+		var status syscall.WaitStatus
+		if err == nil {
+			status, _ = state.Sys().(syscall.WaitStatus)
+		}
+		s.all.mu.Lock()
+		defer s.all.mu.Unlock()
+		s.all.reaped(s, status, err == nil)
+	}()
 }

@@ -22,15 +22,21 @@ type Config struct {
 }
 
 // Host launches. It is complete when New returns it, and may be used from several goroutines.
-type Host struct{ config Config }
+type Host struct {
+	config Config
+	shims  children
+}
 
 // New makes a host.
 func New(c Config) *Host {
 	if c.Start == nil {
 		c.Start = (*exec.Cmd).Start
 	}
-	return &Host{c}
+	return &Host{config: c}
 }
+
+// IsShim says whether pid is the shim of a live session.
+func (h *Host) IsShim(pid int) bool { return h.shims.has(pid) }
 
 func (h *Host) warnAll(warnings []string) {
 	for _, w := range warnings {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"hostshim/host/settings"
 	"hostshim/host/state"
@@ -25,12 +26,13 @@ func (h *Host) Open(r *Request, io Stdio) (*Running, error) {
 	if io.Ready != nil {
 		<-io.Ready
 	}
+	running := &Running{}
 	if err == nil {
-		var running *Running
 		if running, err = h.launch(p, io); err == nil {
 			return running, nil
 		}
 	}
+	defer running.Close() // after the audit row
 	var coded *wire.Error
 	if !errors.As(err, &coded) {
 		err = &wire.Error{Code: wire.SpawnFailed, Message: err.Error()}
@@ -40,40 +42,41 @@ func (h *Host) Open(r *Request, io Stdio) (*Running, error) {
 	return nil, err
 }
 
-// launch makes what the plan needs, in an order in which every failure can be undone, and starts the shim.
-func (h *Host) launch(p *Plan, io Stdio) (running *Running, err error) {
-	r := &Running{Plan: p, host: h, token: p.token, env: p.env, events: make(chan shimEvent, 8)}
+// launch makes what the plan needs, in an order in which every failure can be undone, and starts the shim. After a failure
+// only the record is left.
+func (h *Host) launch(p *Plan, io Stdio) (r *Running, err error) {
+	r = &Running{Plan: p, host: h, begun: time.Now(), token: p.token, env: p.env, events: make(chan shimEvent, 8)}
 	defer func() {
 		if err != nil {
-			r.Close()
+			r.ReleaseButRecord()
 			r.token.Wipe()
 		}
 	}()
-	record := state.Session{SessionID: p.request.SessionID, Kind: p.request.Kind, TemplateID: p.TemplateID,
-		Directory: p.request.Directory, Sandbox: p.Sandboxed, Credential: p.Credential, Temp: p.temp, Served: h.config.Served}
+	record := p.record()
+	record.Temp, record.Served = p.temp, h.config.Served
 	if p.profile != nil {
 		record.Profile = h.profilePath(p)
 	}
 	if r.record, err = h.config.Places.Claim(record); err != nil {
-		return nil, err
+		return r, err
 	}
 	if p.temp != "" {
 		if err := r.makeTemp(); err != nil {
-			return nil, unavailable(err)
+			return r, unavailable(err)
 		}
 	}
 	if p.profile != nil {
 		if err := r.makeSandbox(record.Profile); err != nil {
-			return nil, unavailable(err)
+			return r, unavailable(err)
 		}
 	}
 	if p.Credential == wire.CredentialPairing {
 		if err := r.mintPairing(); err != nil {
-			return nil, unavailable(fmt.Errorf("pairing: %w", err))
+			return r, unavailable(fmt.Errorf("pairing: %w", err))
 		}
 	}
 	if err := r.spawn(io); err != nil {
-		return nil, &wire.Error{Code: wire.SpawnFailed, Message: err.Error()}
+		return r, &wire.Error{Code: wire.SpawnFailed, Message: err.Error()}
 	}
 	return r, nil
 }
@@ -85,9 +88,9 @@ func (r *Running) makeTemp() error {
 		return err
 	}
 	r.undo = append(r.undo, func() {
-		if err := state.RemoveTree(p.temp); err != nil {
+		r.removed = state.DiscardWithin(p.temp, func(err error) {
 			h.config.Warn(fmt.Sprintf("session %s: %v", p.request.SessionID, err))
-		}
+		})
 	})
 	return p.writePrompt()
 }

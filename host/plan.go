@@ -252,13 +252,20 @@ func (h *Host) readToken(p *Plan, set *settings.Settings) error {
 	return nil
 }
 
-// row is an audit row of the launch. A refused request can be of any size, so its texts are cut.
-func (p *Plan) row(event string) state.Row {
+// record is what the launch's record and audit rows say. A refused request can be of any size, so its texts are cut.
+func (p *Plan) record() state.Session {
 	cut := func(s string, n int) string { return s[:min(len(s), n)] }
 	r := p.request
-	return state.Row{Event: event, Outcome: state.OutcomeOK, SessionID: cut(r.SessionID, 128), Kind: cut(r.Kind, 64),
-		TemplateID: cut(p.TemplateID, 64), Directory: cut(r.Directory, 4096), Sandbox: p.Sandboxed, Credential: p.Credential}
+	s := state.Session{SessionID: cut(r.SessionID, 128), Kind: cut(r.Kind, 64), TemplateID: cut(p.TemplateID, 64),
+		Directory: cut(r.Directory, 4096), Sandbox: p.Sandboxed, Credential: p.Credential}
+	if len(p.argv) > 0 {
+		name := cut(p.argv[0], 4096)
+		s.Program = cmp.Or(FindProgram(name, lookup(p.env, "PATH"), r.Directory), name)
+	}
+	return s
 }
+
+func (p *Plan) row(event string) state.Row { return p.record().Row(event) }
 
 // Refused writes the audit row of a launch that came to nothing before it was planned.
 func (h *Host) Refused(r *Request, err error) {

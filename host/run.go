@@ -29,15 +29,21 @@ func (h *Host) Run(r *Request) (out Outcome, err error) {
 	cleaned := make(chan struct{})
 	go func() {
 		defer close(cleaned)
-		h.config.Places.CleanUpLost(false)
+		h.config.Places.CleanUpLost(false, func(err error) { h.config.Warn(err.Error()) })
 	}()
-	defer func() { <-cleaned }()
+	defer func() {
+		select {
+		case <-cleaned:
+		case <-signals: // the next host goes on with it
+		}
+	}()
 	defer h.config.Broker.Close()
 	before := time.Now()
 	running, err := h.Open(r, Stdio{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Ready: ready})
 	if err != nil {
 		return out, err
 	}
+	defer running.AwaitRemoved(signals)
 	defer running.Close()
 	done := make(chan struct{})
 	go func() {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -23,15 +24,18 @@ type Running struct {
 	PairingID string // "": no pairing was made
 
 	host     *Host
+	begun    time.Time // before the shim
+	end      End       // what Wait returned
 	record   *state.Record
 	shim     *child
 	events   chan shimEvent // closed when the shim is gone
-	last     shimEvent      // the last one that AwaitStart saw
+	last     shimEvent      // the last one that came
 	target   atomic.Int64   // leader of the target's process group; 0: it has not started
 	token    credential.Secret
 	env      []string
-	undo     []func() // what the launch made beside the record, undone last first
-	listener *os.File // where the listener of the session's own network comes out (X09); nil: none is to come
+	removed  <-chan struct{} // closed when the temporary folder is removed; nil: there was none
+	undo     []func()        // what the launch made beside the record, undone last first
+	listener *os.File        // where the listener of the session's own network comes out (X09); nil: none is to come
 }
 
 // End is how a launch ended.
@@ -39,7 +43,10 @@ type End struct {
 	Status int            // the shim's exit status, or 128 + the signal that ended the shim
 	Signal syscall.Signal // the signal that ended the target, or the shim; 0: none
 	Shim   syscall.Signal // the signal that ended the shim; 0: none
+	Left   []string       // processes of the session that could not be ended
 }
+
+var errEnded = errors.New("the shim ended before its target had started")
 
 // AwaitStart waits until the target runs, writes the launch's audit row and returns the target's process number. A limit
 // of 0 is none. An error says that the target does not run, or not in time: the caller ends the shim, waits for it, and
@@ -55,7 +62,7 @@ func (r *Running) AwaitStart(limit time.Duration) (pid int, err error) {
 		select {
 		case e, ok := <-r.events:
 			if !ok {
-				return 0, errors.New("the shim ended before its target had started")
+				return 0, errEnded
 			}
 			switch r.last = e; e.Event {
 			case shim.EventStarted:
@@ -64,8 +71,8 @@ func (r *Running) AwaitStart(limit time.Duration) (pid int, err error) {
 				if err := r.serveOwnNetwork(); err != nil {
 					return 0, err
 				}
-				r.host.audit(r.row(state.EventLaunch))
-				return e.Pid, nil
+				// One that goes unrecorded does not go on.
+				return e.Pid, r.host.config.Places.Append(r.row(state.EventLaunch))
 			case shim.EventSpawnFailed, shim.EventBadSecret, shim.EventHelloRefused:
 				return 0, errors.New(e.Event)
 			}
@@ -91,6 +98,8 @@ func notStarted(last shimEvent, cause error, end End, program string, sandboxed 
 		return &wire.Error{Code: wire.IdentityRefused, Message: last.Event}
 	case end.Status == shim.ExitUsage && sandboxed:
 		return &wire.Error{Code: wire.SandboxUnavailable, Message: cmp.Or(said, "the shim could not apply the sandbox")}
+	case end.Signal != 0 && cause == errEnded: // by the kernel, say, for want of memory
+		return &wire.Error{Code: wire.SpawnFailed, Message: fmt.Sprintf("%q was ended before it had started: %v", program, end.Signal)}
 	case said != "":
 		return &wire.Error{Code: wire.SpawnFailed, Message: said}
 	case last.Event == shim.EventSpawnFailed:
@@ -102,25 +111,34 @@ func notStarted(last shimEvent, cause error, end End, program string, sandboxed 
 // Signal sends a signal to the shim, which passes most on to its target (S15).
 func (r *Running) Signal(sig syscall.Signal) { r.shim.signal(sig) }
 
-// Kill ends the target's process group and the shim. The shim is stopped first, so that it cannot reap the target: until
+// ShimWithin is how long a shim has, after Kill, to end what its target left. It gives up by itself earlier.
+const ShimWithin = 12 * time.Second
+
+// Kill ends the target and its process group, and leaves the rest of the session to the shim, which alone can find it. A
+// shim that is there after ShimWithin is killed. The shim is stopped meanwhile, so that it cannot reap the target: until
 // then the target's number, and its group's, are nobody else's.
 func (r *Running) Kill() {
-	r.shim.signal(syscall.SIGSTOP)
-	if target := int(r.target.Load()); target > 0 {
-		if p, err := state.ProcessOf(target); err == nil && p.Parent == r.ShimPID {
-			syscall.Kill(-target, syscall.SIGKILL)
-		}
+	target := int(r.target.Load())
+	if target <= 0 { // the kernel ends a second stage with its shim
+		r.shim.signal(syscall.SIGKILL)
+		return
 	}
-	r.shim.signal(syscall.SIGKILL)
+	r.shim.signal(syscall.SIGSTOP)
+	if p, err := state.ProcessOf(target); err == nil && p.Parent == r.ShimPID {
+		syscall.Kill(target, syscall.SIGKILL) // it may have joined another group
+		syscall.Kill(-target, syscall.SIGKILL)
+	}
+	r.shim.signal(syscall.SIGCONT)
+	time.AfterFunc(ShimWithin, func() { r.shim.signal(syscall.SIGKILL) })
 }
 
-// Wait waits for the shim's end.
+// Wait waits for the shim's end, and ends what is left of the session then.
 func (r *Running) Wait() (end End) {
-	// The status pipe ends with the shim. Waiting for a pipe costs no thread; waiting for a process does.
 	for e := range r.events {
-		if e.Event == shim.EventExit {
-			end.Signal = syscall.Signal(e.Signal)
-		}
+		r.last = e
+	}
+	if r.last.Event == shim.EventExit {
+		end.Signal = syscall.Signal(r.last.Signal)
 	}
 	ws, ok := r.shim.wait()
 	switch {
@@ -132,14 +150,32 @@ func (r *Running) Wait() (end End) {
 	default:
 		end.Status = ws.ExitStatus()
 	}
+	if r.Plan.Sandboxed {
+		within := time.Second // a shim that was not killed has tried already
+		if end.Shim != 0 {
+			within = 10 * time.Second
+		}
+		end.Left = r.host.shims.endOrphans(within)
+	}
+	if len(end.Left) > 0 {
+		r.host.config.Warn(fmt.Sprintf("session %s: could not be ended: %s", r.Plan.request.SessionID, strings.Join(end.Left, ", ")))
+	}
+	r.end = end
 	return end
 }
 
-// AuditEnd writes the row of the end of a launch whose target had started.
+// AuditEnd writes the row of the end of a launch whose target had started. Where that fails the record keeps the row.
 func (r *Running) AuditEnd() {
 	row := r.row(state.EventEnd)
+	row.ExitStatus, row.Duration = &r.end.Status, max(1, time.Since(r.begun).Milliseconds())
 	row.Changed = r.changed()
-	r.host.audit(row)
+	if len(r.end.Left) > 0 {
+		row.Outcome, row.Error = state.OutcomeError, "not ended: "+strings.Join(r.end.Left, ", ")
+	}
+	if err := r.host.config.Places.Append(row); err != nil {
+		r.record.Owe(row)
+		r.host.config.Warn(err.Error() + "; the session's record keeps the row")
+	}
 }
 
 func (r *Running) row(event string) state.Row {
@@ -169,11 +205,23 @@ func (r *Running) ReleaseButRecord() {
 	}
 }
 
-// Close takes back everything that the launch made.
+// Close takes back everything that the launch made. Its audit row is written by then. The temporary folder may take
+// longer.
 func (r *Running) Close() {
 	r.ReleaseButRecord()
 	if r.record != nil {
 		r.record.Release()
 		r.record = nil
+	}
+}
+
+// AwaitRemoved waits until the temporary folder is removed, or until somebody hurries: the next host then goes on with it.
+func (r *Running) AwaitRemoved(hurry <-chan os.Signal) {
+	if r.removed == nil {
+		return
+	}
+	select {
+	case <-r.removed:
+	case <-hurry:
 	}
 }

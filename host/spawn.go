@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"slices"
@@ -25,7 +26,7 @@ type shimEvent struct {
 }
 
 // spawn starts the shim with the child's ends of its pipes (H06) and closes those ends here, also when it fails.
-func (r *Running) spawn(io Stdio) error {
+func (r *Running) spawn(streams Stdio) error {
 	h, request := r.host, r.Plan.request
 	env, own := shimEnv(r.env)
 	o := &handover{args: append([]string{h.config.Places.Shim, "exec", "--session-id", request.SessionID}, own...), files: make([]*os.File, 3)}
@@ -34,7 +35,7 @@ func (r *Running) spawn(io Stdio) error {
 	if err != nil {
 		return err
 	}
-	if io.Terminal {
+	if streams.Terminal {
 		o.args = append(o.args, "--pty")
 	}
 	if profile := h.profilePath(r.Plan); profile != "" {
@@ -42,15 +43,17 @@ func (r *Running) spawn(io Stdio) error {
 	}
 	cmd := &exec.Cmd{
 		Path: h.config.Places.Shim, Args: append(append(o.args, "--"), r.Plan.argv...), Env: env, Dir: request.Directory,
-		Stdin: io.In, Stdout: io.Out, Stderr: io.Err, ExtraFiles: o.files,
-		SysProcAttr: &syscall.SysProcAttr{Setsid: io.Apart && !io.Terminal},
+		Stdin: streams.In, Stdout: streams.Out, Stderr: streams.Err, ExtraFiles: o.files,
+		SysProcAttr: &syscall.SysProcAttr{Setsid: streams.Apart && !streams.Terminal},
 	}
 	endWithHost(cmd.SysProcAttr)
-	if err := h.config.Start(cmd); err != nil {
+	if r.Plan.Sandboxed {
+		h.shims.becomeSubreaper()
+	}
+	if r.shim, err = h.shims.start(cmd, h.config.Start); err != nil {
 		status.Close()
 		return fmt.Errorf("shim: %w", err)
 	}
-	r.shim = newChild(cmd.Process)
 	r.ShimPID = r.shim.pid
 	r.record.Runs(r.ShimPID, 0, r.PairingID)
 	go readEvents(status, r.events)
@@ -113,7 +116,7 @@ func shimEnv(target []string) (env, flag []string) {
 }
 
 // readEvents passes the shim's events on until the shim is gone.
-func readEvents(status *os.File, events chan<- shimEvent) {
+func readEvents(status io.ReadCloser, events chan<- shimEvent) {
 	defer close(events)
 	defer status.Close()
 	lines := bufio.NewScanner(status)

@@ -1,6 +1,10 @@
 package shim
 
+import "time"
+
 // macOS has no subreapers: a process that was left behind has no parent to find it by (a documented limit).
 
 func becomeSubreaper() {}
 func endDescendants()  {}
+
+func EndOrphans(time.Duration, func(pid int) bool) []string { return nil }

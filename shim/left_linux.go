@@ -32,13 +32,29 @@ func endDescendants() {
 			warn(fmt.Sprintf("not ended within %v: %s", maxEnding, strings.Join(left, ", ")))
 			return
 		}
-		left = []string{}
-		for _, p := range freeze(deadline) {
-			p.signal(unix.SIGKILL)
-			unix.Close(p.dir)
-			left = append(left, fmt.Sprintf("%d %q", p.pid, p.name))
+		left = killAll(deadline, func(int) bool { return false })
+	}
+}
+
+// EndOrphans does the same for a host: it spares some of its children, with all that descends from them, and reaps
+// elsewhere. It returns those that it could not end in time.
+func EndOrphans(within time.Duration, spare func(pid int) bool) (left []string) {
+	for deadline := time.Now().Add(within); ; time.Sleep(time.Millisecond) {
+		if left = killAll(deadline, spare); len(left) == 0 || time.Now().After(deadline) {
+			return left
 		}
 	}
+}
+
+// killAll stops all descendants, then kills and names them.
+func killAll(deadline time.Time, spare func(pid int) bool) []string {
+	names := []string{}
+	for _, p := range freeze(deadline, spare) {
+		p.signal(unix.SIGKILL)
+		unix.Close(p.dir)
+		names = append(names, fmt.Sprintf("%d %q", p.pid, p.name))
+	}
+	return names
 }
 
 // reapChildren reaps every child that has ended and says whether there are others.
@@ -57,12 +73,12 @@ func reapChildren() bool {
 // freeze stops every descendant. It lists the processes again until a list has no new descendant, so that all are stopped
 // at one moment. A second list takes microseconds, because only new processes are examined. A program that keeps forking
 // and exiting is not quicker than that for long.
-func freeze(deadline time.Time) (found []process) {
+func freeze(deadline time.Time, spare func(pid int) bool) (found []process) {
 	self, err := os.Readlink("/proc/self") // not Getpid: /proc may be that of an outer process namespace
 	if err != nil {
 		return nil
 	}
-	f := family{}
+	f := family{spare: spare}
 	f.self, _ = strconv.Atoi(self)
 	f.member = map[int]bool{f.self: false}
 	stopped := map[int]bool{}
@@ -85,6 +101,7 @@ func freeze(deadline time.Time) (found []process) {
 // family is the processes that one round has examined, and whether each descends from this process.
 type family struct {
 	self   int
+	spare  func(pid int) bool // of the children
 	member map[int]bool
 }
 
@@ -105,7 +122,7 @@ func (f family) includes(pid int) bool {
 				pid = p.parent
 				continue
 			}
-			member = p.parent == f.self
+			member = p.parent == f.self && !f.spare(pid)
 		}
 		for _, pid := range line {
 			f.member[pid] = member

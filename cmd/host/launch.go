@@ -2,7 +2,6 @@ package main
 
 import (
 	"io"
-	"net/http"
 	"os"
 )
 
@@ -21,7 +20,7 @@ func launch(args []string) int {
 		defer file.Close()
 		request = file
 	}
-	answer, err := c.Do(http.MethodPost, "/launch", request)
+	answer, err := c.PostLaunch(request)
 	if err != nil {
 		return fail(err)
 	}

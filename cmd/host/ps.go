@@ -3,9 +3,10 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"hostshim/host/wire"
 	"os"
 	"text/tabwriter"
+
+	"hostshim/host/wire"
 )
 
 func ps(args []string) int {

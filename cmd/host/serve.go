@@ -1,11 +1,12 @@
 package main
 
 import (
-	"hostshim/host/server"
 	"log/slog"
 	"os"
 	"os/signal"
 	"syscall"
+
+	"hostshim/host/server"
 )
 
 func serve(args []string) int {

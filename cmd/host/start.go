@@ -2,9 +2,10 @@ package main
 
 import (
 	"fmt"
+	"os"
+
 	"hostshim/host/settings"
 	"hostshim/host/wire"
-	"os"
 )
 
 const startMore = `

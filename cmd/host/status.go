@@ -4,10 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+
 	"hostshim/host/client"
 	"hostshim/host/doctor"
 	"hostshim/host/wire"
-	"os"
 )
 
 func status(args []string) int {

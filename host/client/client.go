@@ -14,6 +14,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"strconv"
 	"sync/atomic"
 	"syscall"
@@ -30,6 +31,15 @@ type Client struct {
 	bearer credential.Secret
 	http   *http.Client
 }
+
+// How long a host may take to answer. A launch answers when its target has started.
+const (
+	answerWithin = 10 * time.Second
+	launchWithin = 30 * time.Second
+)
+
+// errDeaf is a host that lives and does not answer.
+var errDeaf = fmt.Errorf("the host does not answer within %v: it is stopped, or overloaded", answerWithin)
 
 // NoHost says that no host runs.
 type NoHost struct{ Socket string }
@@ -50,7 +60,10 @@ func New(p state.Places, bearer credential.Secret) (*Client, error) {
 }
 
 func (c *Client) dial(ctx context.Context) (net.Conn, error) {
-	conn, err := (&net.Dialer{Timeout: 5 * time.Second}).DialContext(ctx, "unix", c.socket)
+	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", c.socket)
+	for ; errors.Is(err, syscall.EAGAIN) && ctx.Err() == nil; conn, err = (&net.Dialer{}).DialContext(ctx, "unix", c.socket) {
+		time.Sleep(20 * time.Millisecond) // more connections wait for the host than the system keeps
+	}
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
 		return nil, &NoHost{c.socket}
 	}
@@ -73,7 +86,10 @@ func (c *Client) request(method, path string, body io.Reader) (*http.Request, er
 
 // Do makes one request. An answer that is no success is an error in the host's own words.
 func (c *Client) Do(method, path string, body io.Reader) (*http.Response, error) {
-	res, err := c.send(method, path, body)
+	return successful(c.send(method, path, body))
+}
+
+func successful(res *http.Response, err error) (*http.Response, error) {
 	if err != nil || res.StatusCode < 300 {
 		return res, err
 	}
@@ -83,14 +99,25 @@ func (c *Client) Do(method, path string, body io.Reader) (*http.Response, error)
 
 // send makes one request and takes whatever answer comes.
 func (c *Client) send(method, path string, body io.Reader) (*http.Response, error) {
+	return c.sendWithin(answerWithin, method, path, body)
+}
+
+// sendWithin limits the time to the answer's header. Reading the body has no limit: it may be a session's output.
+func (c *Client) sendWithin(limit time.Duration, method, path string, body io.Reader) (*http.Response, error) {
 	r, err := c.request(method, path, body)
 	if err != nil {
 		return nil, err
 	}
-	res, err := c.http.Do(r)
+	ctx, cancel := context.WithCancelCause(context.Background())
+	deaf := time.AfterFunc(limit, func() { cancel(errDeaf) })
+	res, err := c.http.Do(r.WithContext(ctx))
+	deaf.Stop()
 	var u *url.Error
 	if errors.As(err, &u) {
 		err = u.Err // without method and made-up URL
+	}
+	if err != nil && context.Cause(ctx) != nil {
+		err = context.Cause(ctx)
 	}
 	return res, err
 }
@@ -156,9 +183,26 @@ func (c *Client) callInto(out any, path string) error { return c.call(http.Metho
 
 // Launch asks for a session.
 func (c *Client) Launch(r wire.Launch) (wire.Session, error) {
+	body, err := jsonBody(r)
+	if err != nil {
+		return wire.Session{}, err
+	}
+	res, err := c.PostLaunch(body)
+	if err != nil {
+		return wire.Session{}, err
+	}
+	defer res.Body.Close()
 	var answer wire.Launched
-	err := c.call(http.MethodPost, "/launch", r, &answer)
+	err = json.NewDecoder(res.Body).Decode(&answer)
 	return answer.Body.Session, err
+}
+
+// PostLaunch sends a launch request as it is. It asks first whether the host answers at all, since a launch takes longer.
+func (c *Client) PostLaunch(body io.Reader) (*http.Response, error) {
+	if _, err := c.Status(); err != nil {
+		return nil, err
+	}
+	return successful(c.sendWithin(launchWithin, http.MethodPost, "/launch", body))
 }
 
 // Terminate ends a session.
@@ -203,10 +247,13 @@ func (a *Attached) Missing(ended wire.Session) int64 { return ended.OutputBytes 
 
 // Attach connects to a session.
 func (c *Client) Attach(id string) (*Attached, error) {
-	conn, err := c.dial(context.Background())
+	ctx, cancel := context.WithTimeout(context.Background(), answerWithin)
+	defer cancel()
+	conn, err := c.dial(ctx)
 	if err != nil {
 		return nil, err
 	}
+	conn.SetDeadline(time.Now().Add(answerWithin))
 	r, err := c.request(http.MethodGet, sessionPath(id, "/attach"), nil)
 	if err == nil {
 		r.Header.Set("Connection", "Upgrade")
@@ -221,10 +268,14 @@ func (c *Client) Attach(id string) (*Attached, error) {
 	if err == nil && res.StatusCode != http.StatusSwitchingProtocols {
 		err = wordsOf(res)
 	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		err = errDeaf
+	}
 	if err != nil {
 		conn.Close()
 		return nil, err
 	}
+	conn.SetDeadline(time.Time{})
 	before, err := strconv.ParseInt(res.Header.Get(wire.OffsetHeader), 10, 64)
 	if err != nil {
 		before = math.MaxInt64 / 2 // not said: then nothing is known to be missing

@@ -5,10 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hostshim/host/wire"
 	"io"
 	"net/http"
 	"time"
+
+	"hostshim/host/wire"
 )
 
 // ErrNoPairings is a running host that has no session API.

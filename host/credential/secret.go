@@ -42,13 +42,54 @@ func (s Secret) Wipe() {
 	*b = nil
 }
 
-// Redact returns line with every occurrence of the content replaced. Cut a line to its length afterwards,
-// never before: half a token would no longer be found.
-func (s Secret) Redact(line []byte) []byte {
-	if s.Empty() || !bytes.Contains(line, s.Reveal()) {
-		return line
+// minSpread is the shortest secret that is looked for with other characters inside. A shorter one would be found in
+// harmless text.
+const minSpread = 8
+
+// Redact returns line with every occurrence of the content replaced, also where blanks, control characters or anything
+// else that no token has stand between its characters. Where line is only the beginning of a longer one, broken says
+// so: the end of line may then be the beginning of the content.
+func (s Secret) Redact(line []byte, broken bool) []byte {
+	secret := s.Reveal()
+	if len(secret) < minSpread || bytes.ContainsFunc(secret, func(r rune) bool { return !graphic(r) }) {
+		if len(secret) == 0 {
+			return line
+		}
+		return bytes.ReplaceAll(line, secret, []byte(placeholder))
 	}
-	return bytes.ReplaceAll(line, s.Reveal(), []byte(placeholder))
+	bare, at := make([]byte, 0, len(line)), make([]int, 0, len(line))
+	for i, c := range line {
+		if graphic(rune(c)) {
+			bare, at = append(bare, c), append(at, i)
+		}
+	}
+	var out []byte
+	done, from := 0, 0 // what of line is in out, and of bare
+	for {
+		i, n := bytes.Index(bare[from:], secret), len(secret)
+		if i < 0 && broken {
+			i, n = beginning(bare[from:], secret)
+		}
+		if i < 0 || n == 0 {
+			return append(out, line[done:]...)
+		}
+		out = append(append(out, line[done:at[from+i]]...), placeholder...)
+		from += i + n
+		done = at[from-1] + 1
+	}
+}
+
+// graphic says whether a character can be in a token (T04).
+func graphic(r rune) bool { return r > ' ' && r < 0x7f }
+
+// beginning finds the longest beginning of secret that text ends in.
+func beginning(text, secret []byte) (at, n int) {
+	for n = min(len(text), len(secret)-1); n > 0; n-- {
+		if bytes.HasSuffix(text, secret[:n]) {
+			return len(text) - n, n
+		}
+	}
+	return -1, 0
 }
 
 // Format answers every verb of package fmt.

@@ -183,7 +183,7 @@ func TestSecretComesBackOnlyThroughReveal(t *testing.T) {
 	s.Wipe()
 	var zero Secret
 	zero.Wipe()
-	if !zero.Empty() || zero.Reveal() != nil || string(zero.Redact([]byte("x"))) != "x" {
+	if !zero.Empty() || zero.Reveal() != nil || string(zero.Redact([]byte("x"), true)) != "x" {
 		t.Error("the zero value is not an empty secret")
 	}
 }
@@ -197,17 +197,26 @@ func TestWipeReachesTheWholeBuffer(t *testing.T) {
 }
 
 func TestRedact(t *testing.T) {
-	s := NewSecret([]byte("tok"))
-	for in, want := range map[string]string{
-		"":            "",
-		"nothing":     "nothing",
-		"tok":         "[secret]",
-		"a tok, tok.": "a [secret], [secret].",
-		"toktok":      "[secret][secret]",
-		"to k":        "to k",
+	const short, long = "tok", "token-of-16-char"
+	for _, c := range []struct{ secret, in, want string }{
+		{short, "", ""},
+		{short, "nothing", "nothing"},
+		{short, "tok", "[secret]"},
+		{short, "a tok, tok.", "a [secret], [secret]."},
+		{short, "toktok", "[secret][secret]"},
+		{short, "to k", "to k"},
+		{"two words here", "two words here, twowordshere", "[secret], twowordshere"},
+		{long, "a " + long + long + ".", "a [secret][secret]."},
+		{long, "a t o\tk en\x00-of-\xff16-c\u00e9har b", "a [secret] b"},
+		{long, "token-of-16-cha", "token-of-16-cha"},
+		{long, "token-of-16-char token-of", "[secret] token-of"},
+		{long + "|", "x token - of |", "x [secret]|"}, // broken after "token - of "
 	} {
-		if got := string(s.Redact([]byte(in))); got != want {
-			t.Errorf("%q becomes %q, want %q", in, got, want)
+		in, broken := strings.CutSuffix(c.in, "|")
+		secret, _ := strings.CutSuffix(c.secret, "|")
+		want, _ := strings.CutSuffix(c.want, "|")
+		if got := strings.TrimRight(string(NewSecret([]byte(secret)).Redact([]byte(in), broken)), " "); got != want {
+			t.Errorf("%q becomes %q, want %q", c.in, got, c.want)
 		}
 	}
 }

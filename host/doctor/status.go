@@ -1,14 +1,10 @@
 package doctor
 
 import (
-	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
-
-	"golang.org/x/sys/unix"
 
 	"hostshim/host"
 	"hostshim/host/credential"
@@ -86,6 +82,7 @@ func look(p state.Places) (s Status, problems []problem) {
 			problems = append(problems, problem{check, err.Error()})
 		}
 	}
+	found(checkState, p.CheckWritable())
 	set, warnings, err := settings.Load(p.Settings, p.Named)
 	s.Warnings = append(s.Warnings, warnings...)
 	if err != nil {
@@ -107,7 +104,6 @@ func look(p state.Places) (s Status, problems []problem) {
 	} else if info.Mode()&0o111 == 0 {
 		found(checkShim, fmt.Errorf("shim %s: not executable", p.Shim))
 	}
-	found(checkState, lookAtState(p.State))
 	return s, problems
 }
 
@@ -139,26 +135,4 @@ func lookAtTokens(p state.Places, set *settings.Settings, found func(string, err
 	})
 	found(checkSettings, err)
 	return denied, warnings
-}
-
-// lookAtState says why the state folder, or what there is of its path, cannot be used.
-func lookAtState(dir string) error {
-	info, err := os.Stat(dir)
-	if err == nil {
-		if err := state.JudgePrivate(dir, info); err != nil {
-			return err
-		}
-	}
-	at := dir
-	for errors.Is(err, os.ErrNotExist) && at != filepath.Dir(at) {
-		at = filepath.Dir(at)
-		_, err = os.Stat(at)
-	}
-	if err == nil {
-		err = unix.Faccessat(unix.AT_FDCWD, at, unix.W_OK|unix.X_OK, unix.AT_EACCESS)
-	}
-	if err != nil {
-		return fmt.Errorf("state folder %s: %s cannot be written: %s", dir, at, host.Reason(err))
-	}
-	return nil
 }

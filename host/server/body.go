@@ -16,12 +16,15 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	conn := http.NewResponseController(w)
 	conn.SetReadDeadline(time.Now().Add(bodyWithin))
 	defer conn.SetReadDeadline(time.Time{})
-	buf, n := make([]byte, min(max(512, r.ContentLength+1), 64<<10)), 0
+	buf, n := make([]byte, max(512, r.ContentLength+1)), 0 // bodies.take has room for it
 	for {
 		m, err := r.Body.Read(buf[n:])
 		n += m
 		switch {
 		case errors.Is(err, io.EOF):
+			if b, ok := r.Body.(*wholeBody); ok {
+				b.memory.shrink(int64(n))
+			}
 			return buf[:n], nil
 		case n > maxBody:
 			clear(buf)
@@ -38,11 +41,20 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	}
 }
 
+// bodySize is how much memory a request's body may take.
+func bodySize(r *http.Request) int64 {
+	if r.ContentLength < 0 || r.ContentLength > maxBody {
+		return maxBody
+	}
+	return r.ContentLength
+}
+
 // wholeBody closes the connection after the answer unless the body was read to its end. Otherwise net/http would wait for
 // the rest of the body without a limit.
 type wholeBody struct {
 	io.ReadCloser
 	header http.Header // of the answer
+	memory *lease
 }
 
 func (b *wholeBody) Read(p []byte) (int, error) {

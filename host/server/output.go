@@ -32,8 +32,7 @@ type output struct {
 	room    chan struct{} // closed when a reader moves on; nil: the writer does not wait
 	readers map[*reader]bool
 
-	waited   time.Duration // of patience, when the last wait was over
-	waitedTo int64         // and where that was
+	waited time.Duration // of patience, less what was written since brings back
 }
 
 // reader is one look at an output, from some position on.
@@ -58,7 +57,7 @@ func (o *output) add(p []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for o.behind(len(p)) {
-		if left := o.patienceLeft(); left > 0 {
+		if left := patience - o.waited; left > 0 {
 			o.waitForReaders(left)
 		} else {
 			o.dropBehind(len(p))
@@ -86,6 +85,7 @@ func (o *output) place(p []byte) {
 	}
 	copy(o.ring[at:], p)
 	o.total += int64(len(p))
+	o.waited = max(0, o.waited-time.Duration(len(p))*perByte)
 }
 
 // behind says whether n more bytes would overwrite what a reader has yet to see.
@@ -109,11 +109,6 @@ func (o *output) dropBehind(n int) {
 	}
 }
 
-func (o *output) patienceLeft() time.Duration {
-	written := min(o.total-o.waitedTo, int64(patience/perByte)+1)
-	return patience - max(0, o.waited-time.Duration(written)*perByte)
-}
-
 // waitForReaders gives the lock up until a reader moves on or patience is over.
 func (o *output) waitForReaders(left time.Duration) {
 	if o.room == nil {
@@ -129,8 +124,7 @@ func (o *output) waitForReaders(left time.Duration) {
 	}
 	timer.Stop()
 	o.mu.Lock()
-	o.waitedTo = o.total
-	o.waited = patience - left + time.Since(start)
+	o.waited += time.Since(start)
 }
 
 // end says that nothing more comes.

@@ -3,6 +3,7 @@ package server
 import (
 	"errors"
 	"fmt"
+
 	"hostshim/host/state"
 )
 

@@ -63,3 +63,11 @@ func peerToken(fd uintptr) (t auditToken, err error) {
 
 // confined: macOS knows no no_new_privs.
 func confined() bool { return false }
+
+// peerPID is the process number of a connection's peer; 0: not known.
+func peerPID(conn *net.UnixConn) (pid int) {
+	if raw, err := conn.SyscallConn(); err == nil {
+		raw.Control(func(fd uintptr) { pid, _ = unix.GetsockoptInt(int(fd), unix.SOL_LOCAL, unix.LOCAL_PEERPID) })
+	}
+	return pid
+}

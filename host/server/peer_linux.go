@@ -1,12 +1,11 @@
 package server
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"net"
-	"os"
-	"strconv"
+
+	"hostshim/host/state"
 
 	"golang.org/x/sys/unix"
 )
@@ -39,7 +38,7 @@ func lookAt(conn *net.UnixConn) (p peer, err error) {
 	if p.pid <= 0 {
 		return p, nil
 	}
-	if p.noNewPrivs, err = noNewPrivs(p.pid); err != nil {
+	if p.noNewPrivs, err = state.NoNewPrivs(p.pid); err != nil {
 		return p, err
 	}
 	if p.ancestors, p.session, err = ancestors(p.pid); err != nil {
@@ -51,26 +50,21 @@ func lookAt(conn *net.UnixConn) (p peer, err error) {
 	return p, nil
 }
 
-// noNewPrivs reads the flag of that name; pid 0 is this process.
-func noNewPrivs(pid int) (bool, error) {
-	name := "self"
-	if pid > 0 {
-		name = strconv.Itoa(pid)
-	}
-	status, err := os.ReadFile("/proc/" + name + "/status")
-	if err != nil {
-		return false, err
-	}
-	_, rest, ok := bytes.Cut(status, []byte("\nNoNewPrivs:\t"))
-	if !ok || len(rest) == 0 {
-		return false, fmt.Errorf("process %s: no NoNewPrivs in its status", name)
-	}
-	return rest[0] != '0', nil
-}
-
 // confined says whether this process itself has no_new_privs: then the flag tells nobody from a session, and a
 // bearer must (H03).
 func confined() bool {
-	set, err := noNewPrivs(0)
+	set, err := state.NoNewPrivs(0)
 	return set || err != nil
+}
+
+// peerPID is the process number of a connection's peer; 0: not known.
+func peerPID(conn *net.UnixConn) (pid int) {
+	if raw, err := conn.SyscallConn(); err == nil {
+		raw.Control(func(fd uintptr) {
+			if cred, err := unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED); err == nil {
+				pid = int(cred.Pid)
+			}
+		})
+	}
+	return pid
 }

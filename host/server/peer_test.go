@@ -74,7 +74,7 @@ func TestH03RefusedAreFew(t *testing.T) {
 	}
 	defer l.Close()
 	no := errors.New("no")
-	d := &peerListener{l, func(*net.UnixConn) error { return no }, make(chan struct{}, 2)}
+	d := &peerListener{UnixListener: l, judge: func(*net.UnixConn) error { return no }, refusedSlots: make(chan struct{}, 2)}
 	accepted := make(chan *caller, 9)
 	go func() {
 		for {

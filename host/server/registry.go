@@ -3,11 +3,12 @@ package server
 import (
 	"cmp"
 	"fmt"
-	"hostshim/host"
-	"hostshim/host/wire"
 	"log/slog"
 	"slices"
 	"sync"
+
+	"hostshim/host"
+	"hostshim/host/wire"
 )
 
 // keptEnded is how many ended sessions stay listed (H07).

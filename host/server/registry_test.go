@@ -1,9 +1,10 @@
 package server
 
 import (
+	"testing"
+
 	"hostshim/host"
 	"hostshim/host/wire"
-	"testing"
 )
 
 // An id that was taken again, and whose new session ended and was forgotten, before the old one's end was noted.

@@ -4,10 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"hostshim/host/wire"
 	"strings"
 	"testing"
 	"time"
+
+	"hostshim/host/wire"
 )
 
 func TestH04ParseLaunch(t *testing.T) {

@@ -3,12 +3,13 @@ package server
 import (
 	"encoding/json"
 	"errors"
-	"hostshim/host"
-	"hostshim/host/wire"
-	"hostshim/shim"
 	"net/http"
 	"os"
 	"time"
+
+	"hostshim/host"
+	"hostshim/host/wire"
+	"hostshim/shim"
 )
 
 // routes is everything the socket serves; docs/routes.md says the same in words.

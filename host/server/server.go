@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"log/slog"
-	"net"
 	"net/http"
 	"os"
 	"time"
@@ -19,7 +18,7 @@ import (
 	"hostshim/shim"
 )
 
-// stopWithin is how long a stop waits for sessions after their KILL, and for answers that are on their way.
+// stopWithin is how long a stop waits for sessions after the end of their shims, and for answers that are on their way.
 const stopWithin = 5 * time.Second
 
 // Config is what a long-lived host is made of.
@@ -36,11 +35,11 @@ type server struct {
 	host     *host.Host
 	broker   *host.Broker
 	sessions *registry
-	launcher *launcher
-	listener *net.UnixListener
+	listener *socket
 	web      *http.Server
 	digest   [sha256.Size]byte // of the bearer
-	trust    bool              // no_new_privs tells a session's process from another
+	bodies   bodies
+	trust    bool // no_new_privs tells a session's process from another
 	begun    time.Time
 	lock     *os.File // host.lock, held until the process is gone: a session may outlast Serve
 }
@@ -52,9 +51,13 @@ func Serve(config Config, stop <-chan os.Signal) error {
 		return err
 	}
 	defer s.broker.Close()
+	over := make(chan struct{})
+	defer close(over)
+	go s.tryAgain(over)
 	failed := make(chan error, 1)
 	go func() {
-		failed <- s.web.Serve(&peerListener{s.listener, s.judge, make(chan struct{}, maxRefused)})
+		failed <- s.web.Serve(&peerListener{UnixListener: s.listener.UnixListener, judge: s.judge,
+			refusedSlots: make(chan struct{}, maxRefused), waiting: &waiting{limit: descriptorLimit()}})
 	}()
 	s.Log.Info("host is ready", "socket", s.Places.Socket(), "pid", os.Getpid(), "version", shim.Version, "model_proxy", s.broker.BaseURL())
 	select {
@@ -65,7 +68,8 @@ func Serve(config Config, stop <-chan os.Signal) error {
 	s.endSessions(stop)
 	ctx, cancel := context.WithTimeout(context.Background(), stopWithin)
 	defer cancel()
-	s.web.Shutdown(ctx) // removes the socket
+	s.listener.remove()
+	s.web.Shutdown(ctx)
 	s.web.Close()
 	s.Log.Info("host has stopped")
 	return err
@@ -74,7 +78,7 @@ func Serve(config Config, stop <-chan os.Signal) error {
 // open makes a host that is ready to serve: the one of its state folder, with nothing left of a killed one.
 func open(config Config) (s *server, err error) {
 	s = &server{Config: config, digest: sha256.Sum256(config.Bearer.Reveal()), trust: !confined(), begun: time.Now(),
-		launcher: newLauncher(), sessions: &registry{log: config.Log, byID: map[string]*session{}}}
+		sessions: &registry{log: config.Log, byID: map[string]*session{}}}
 	if !s.trust && config.Bearer.Empty() {
 		return nil, errors.New("this host itself has no_new_privs, so the flag tells no session from another program: give a bearer with --bearer-fd")
 	}
@@ -84,17 +88,18 @@ func open(config Config) (s *server, err error) {
 	if _, err := s.Places.Dir(); err != nil {
 		return nil, err
 	}
-	if s.lock, err = takeLock(s.Places); err != nil {
+	if s.lock, err = takeFolder(s.Places); err != nil {
 		return nil, err
 	}
-	for _, id := range s.Places.CleanUpLost(true) {
-		s.Log.Warn("a session was lost: its host was killed", "session", id)
+	if _, err := s.Places.ReadyAudit(); err != nil { // launches are refused as long as this is so
+		s.Log.Warn(err.Error())
 	}
+	s.cleanUpLost(true)
 	if s.broker, err = openBroker(s.Places, s.Log); err != nil {
 		return nil, err
 	}
 	s.host = host.New(host.Config{Places: s.Places, Environ: s.Environ, Warn: func(text string) { s.Log.Warn(text) },
-		Broker: s.broker, Served: true, Start: s.launcher.start})
+		Broker: s.broker, Served: true, Start: newLauncher().start})
 	pairings, err := s.broker.Handler()
 	if err == nil {
 		s.web = s.webServer(s.routes(pairings))
@@ -133,6 +138,29 @@ func openBroker(p state.Places, log *slog.Logger) (*host.Broker, error) {
 	return broker, nil
 }
 
+// tryAgainEvery is how often the host tries again to remove and to write down what it could not before.
+const tryAgainEvery = 10 * time.Minute
+
+func (s *server) cleanUpLost(first bool) {
+	for _, id := range s.Places.CleanUpLost(first, func(err error) { s.Log.Warn(err.Error()) }) {
+		s.Log.Warn("a session was lost: its host was killed", "session", id)
+	}
+}
+
+// tryAgain does so until over is closed.
+func (s *server) tryAgain(over <-chan struct{}) {
+	tick := time.NewTicker(tryAgainEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			s.cleanUpLost(false)
+		case <-over:
+			return
+		}
+	}
+}
+
 // endSessions gives every session TERM, then KILL after 3 s, or at once when hurry gives a signal.
 func (s *server) endSessions(hurry <-chan os.Signal) {
 	s.sessions.stop()
@@ -141,7 +169,7 @@ func (s *server) endSessions(hurry <-chan os.Signal) {
 		s.sessions.live.Wait()
 		close(over)
 	}()
-	deadline := time.NewTimer(killAfter + stopWithin)
+	deadline := time.NewTimer(killAfter + host.ShimWithin + stopWithin)
 	defer deadline.Stop()
 	for {
 		select {

@@ -2,13 +2,14 @@ package server
 
 import (
 	"fmt"
-	"hostshim/host"
-	"hostshim/host/wire"
 	"log/slog"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"hostshim/host"
+	"hostshim/host/wire"
 )
 
 // startWithin is how long a target may take to start (H04).
@@ -183,7 +184,7 @@ func (s *session) kill() {
 	}
 }
 
-// wait waits for the shim and cleans up after the session.
+// wait waits for the shim and cleans up after the session, but for its record.
 func (s *session) wait() host.End {
 	r := s.running
 	end := r.Wait()
@@ -198,7 +199,6 @@ func (s *session) wait() host.End {
 	if s.stderr != nil {
 		s.stderr.end()
 	}
-	r.Close()
 	r.Wipe()
 	return end
 }

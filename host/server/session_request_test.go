@@ -3,10 +3,11 @@ package server
 import (
 	"encoding/json"
 	"errors"
-	"hostshim/host"
-	"hostshim/host/wire"
 	"reflect"
 	"testing"
+
+	"hostshim/host"
+	"hostshim/host/wire"
 )
 
 func launchWith(kind, members string) string {

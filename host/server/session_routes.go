@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hostshim/host/wire"
 	"io"
 	"net"
 	"net/http"
 	"strconv"
 	"strings"
 	"time"
+
+	"hostshim/host/wire"
 
 	"golang.org/x/sys/unix"
 )

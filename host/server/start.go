@@ -39,9 +39,14 @@ func (s *server) logRefused(r *host.Request, err error) {
 // open makes the streams, starts the shim, and waits until it says that the target runs.
 func (s *server) open(ses *session) error {
 	r := ses.request
-	streams, err := openStreams(r.Kind, r.Cols, r.Rows)
+	err := roomForLaunch()
+	var streams *streams
+	if err == nil {
+		if streams, err = openStreams(r.Kind, r.Cols, r.Rows); err != nil {
+			err = &wire.Error{Code: wire.SpawnFailed, Message: err.Error()}
+		}
+	}
 	if err != nil {
-		err = &wire.Error{Code: wire.SpawnFailed, Message: err.Error()}
 		s.host.Refused(r, err)
 		return err
 	}
@@ -70,10 +75,11 @@ func (s *server) abandon(ses *session, cause error) error {
 	running := ses.running
 	ses.signal()
 	end := ses.wait()
-	s.launcher.forget(running.ShimPID)
+	err := running.NotStarted(cause, end, ses.shimError())
+	running.Close()
 	ses.out.end()
 	close(ses.done)
-	return running.NotStarted(cause, end, ses.shimError())
+	return err
 }
 
 // shimError is what the shim said before it gave up: its own error, never a target's line.
@@ -96,8 +102,8 @@ func (s *session) shimError() string {
 func (s *server) watch(ses *session) {
 	running := ses.running
 	end := ses.wait()
-	s.launcher.forget(running.ShimPID)
-	running.AuditEnd()
+	running.AuditEnd() // while the record is there: a host that is killed before leaves the row to the next one
+	running.Close()
 	ses.finish(end)
 	ses.log.Info("session ended", "exit_status", end.Status, "signal", int(end.Signal), "reason", ses.view().Reason)
 	s.sessions.ended(ses)

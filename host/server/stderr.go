@@ -16,9 +16,9 @@ const (
 	maxStderrLine = 1024 // of a line, in bytes, after secrets are taken out
 	loudLines     = 20   // logged as warnings; later ones for who debugs
 	keptLines     = 10   // kept for a crash report
-	// Enough of a line to find every secret that begins in the part which is shown: a line is redacted first,
-	// and cut then, since half a secret would not be found.
-	maxStderrBuffer = maxStderrLine + shim.MaxToken
+	fewCharacters = 2    // lines of so few are logged as one, or a secret could be spelled out in them
+	// A line is redacted first and cut then, since half a secret would not be found. So this much of it is kept.
+	maxStderrBuffer = maxStderrLine + 2*shim.MaxToken
 )
 
 // stderrLog takes a target's standard error apart into lines.
@@ -26,25 +26,46 @@ type stderrLog struct {
 	log     *slog.Logger
 	secrets []credential.Secret
 
-	mu   sync.Mutex
-	line []byte // begun, at most maxStderrBuffer of it
-	seen int
-	last []string
+	mu     sync.Mutex
+	line   []byte // begun, at most maxStderrBuffer of it, without control characters
+	begin  int    // of what line holds, where the line itself begins: short ones before it wait for the next
+	broken bool   // something did not fit
+	escape byte   // the last character of a terminal's control sequence that is not over; 0: none
+	seen   int
+	last   []string
 }
 
 func (s *stderrLog) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	n := len(p)
-	for len(p) > 0 {
-		piece, rest, whole := bytes.Cut(p, []byte{'\n'})
-		s.line = append(s.line, piece[:min(len(piece), maxStderrBuffer-len(s.line))]...)
-		p = rest
-		if whole {
+	for _, c := range p {
+		switch {
+		case c == '\n':
 			s.endLine()
+		case s.isControl(c):
+		case len(s.line) < maxStderrBuffer:
+			s.line = append(s.line, c)
+		default:
+			s.broken = true
 		}
 	}
-	return n, nil
+	return len(p), nil
+}
+
+// isControl says whether c is a control character, or part of the control sequence that one began (ESC [ 3 1 m).
+func (s *stderrLog) isControl(c byte) bool {
+	before := s.escape
+	s.escape = 0
+	switch {
+	case c == 0x1b, before == 0x1b && c == '[', before == '[' && c >= ' ' && c < '@':
+		if s.escape = c; before == '[' {
+			s.escape = '['
+		}
+		return true
+	case before == '[' && c >= '@' && c < 0x7f:
+		return true
+	}
+	return c < ' ' && c != '\t' || c == 0x7f
 }
 
 // end logs a last line that nobody ended.
@@ -52,18 +73,31 @@ func (s *stderrLog) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.line) > 0 {
-		s.endLine()
+		s.logLine()
 	}
 	s.line = nil
 }
 
+// endLine ends a line. A very short one waits for what follows.
 func (s *stderrLog) endLine() {
+	s.escape = 0
+	few := len(bytes.TrimSpace(s.line[s.begin:])) <= fewCharacters
+	if few && len(s.line) > 0 && len(s.line) < maxStderrBuffer {
+		s.line = append(s.line, ' ')
+		s.begin = len(s.line)
+		return
+	}
+	s.logLine()
+}
+
+// logLine logs what line holds.
+func (s *stderrLog) logLine() {
 	line := s.line
 	for _, secret := range s.secrets {
-		line = secret.Redact(line)
+		line = secret.Redact(line, s.broken)
 	}
-	text := printable(line[:min(len(line), maxStderrLine)])
-	s.line = s.line[:0]
+	text := strings.TrimRight(printable(line[:min(len(line), maxStderrLine)]), " ")
+	s.line, s.begin, s.broken = s.line[:0], 0, false
 	level := slog.LevelDebug
 	if s.seen++; s.seen <= loudLines {
 		level = slog.LevelWarn
@@ -81,10 +115,10 @@ func (s *stderrLog) tail() []string {
 	return append([]string(nil), s.last...)
 }
 
-// printable keeps control characters of a target out of whatever shows its lines.
+// printable keeps what is no text, and the control characters beyond ASCII, out of whatever shows a target's lines.
 func printable(line []byte) string {
 	return strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\t' || r == 0x7f || r >= 0x80 && r < 0xa0 {
+		if r >= 0x80 && r < 0xa0 {
 			return -1
 		}
 		return r

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 
@@ -44,7 +45,7 @@ func TestT08StderrLinesHoldNoSecret(t *testing.T) {
 		{"no line end", []string{"a " + key}, "a [secret]"},
 		{"cut", []string{strings.Repeat("b", 5000) + "\n"}, strings.Repeat("b", maxStderrLine)},
 		{"endless", []string{strings.Repeat("c", 1<<20), strings.Repeat("d", 1<<20) + "\n"}, strings.Repeat("c", maxStderrLine)},
-		{"control", []string{"\x1b[31mred\x1b[0m\ta\x00\xff\u0085b\r\n"}, "[31mred[0m\ta?b"},
+		{"control", []string{"\x1b[31mred\x1b[0m\ta\x00\xff\u0085b\r\n"}, "red\ta?b"},
 	} {
 		lines, _, _ := logged([]credential.Secret{credential.NewSecret([]byte(token)), {}, credential.NewSecret([]byte(key))}, c.pieces...)
 		if len(lines) == 0 || lines[0] != c.want {
@@ -56,6 +57,60 @@ func TestT08StderrLinesHoldNoSecret(t *testing.T) {
 			}
 		}
 	}
+}
+
+// spell puts noise, without what ends a line or can be in a token, before, between and after the characters of secret.
+func spell(secret string, noise []byte) string {
+	noise = slices.DeleteFunc(slices.Clone(noise), func(c byte) bool { return c == '\n' || c > ' ' && c < 0x7f })
+	noise = noise[:min(len(noise), 64)]
+	return string(noise) + strings.Join(strings.Split(secret, ""), string(noise)) + string(noise)
+}
+
+func TestT08StderrSpellings(t *testing.T) {
+	const token = "sk-ant-oat01-0123456789"
+	for name, noise := range map[string]string{"NUL": "\x00", "CR": "\r", "blank": " ", "bell": "\a\a", "UTF-32": "\x00\x00\x00",
+		"not UTF-8": "\xff", "next line": "\u0085", "escape": "\x1b", "long": strings.Repeat("\x00", 60), "many blanks": strings.Repeat(" ", 300)} {
+		lines, _, _ := logged([]credential.Secret{credential.NewSecret([]byte(token))}, "x"+spell(token, []byte(noise))+"y\n")
+		if len(lines) != 1 || !strings.Contains(lines[0], "[secret]") || strings.Contains(lines[0], "9") {
+			t.Errorf("%s: logged %q", name, lines)
+		}
+	}
+	lines, _, _ := logged([]credential.Secret{credential.NewSecret([]byte(token))}, "x\x1b[31m"+strings.Join(strings.Split(token, ""), "\x1b[1;32m")+"\x1b[0my\n")
+	if len(lines) != 1 || lines[0] != "x[secret]y" {
+		t.Errorf("in colours: logged %q", lines)
+	}
+	for _, line := range []string{"\n", "\r\n", "\n\n", " \n"} {
+		lines, _, _ := logged([]credential.Secret{credential.NewSecret([]byte(token))}, "before\n"+strings.Join(strings.Split(token, ""), line)+line+"after it\n")
+		if len(lines) != 2 || lines[0] != "before" || strings.Join(strings.Fields(lines[1]), " ") != "[secret] after it" {
+			t.Errorf("a character a line, by %q: logged %q", line, lines)
+		}
+	}
+}
+
+func FuzzStderr(f *testing.F) {
+	f.Add("before ", "after\n", []byte{0}, 3)
+	f.Add("\x1b[", "m\n", []byte("\r"), 1)
+	f.Add(strings.Repeat("x", maxStderrBuffer-20), "", []byte(" "), 1000)
+	f.Fuzz(func(t *testing.T, before, after string, noise []byte, size int) {
+		const token = "sk-ant-oat01-0123456789"
+		text := before + spell(token, noise) + after
+		var pieces []string
+		for size = max(1, size); len(text) > size; text = text[size:] {
+			pieces = append(pieces, text[:size])
+		}
+		lines, _, s := logged([]credential.Secret{credential.NewSecret([]byte(token))}, append(pieces, text)...)
+		for _, line := range append(lines, s.tail()...) {
+			bare := strings.Map(func(r rune) rune {
+				if r <= ' ' || r >= 0x7f {
+					return -1
+				}
+				return r
+			}, line)
+			if strings.Contains(bare, token) || len(line) > maxStderrLine*3 || strings.ContainsAny(line, "\x00\x1b\r\x7f\u0085") {
+				t.Errorf("logged %q", line)
+			}
+		}
+	})
 }
 
 func TestStderrLevelsAndTail(t *testing.T) {

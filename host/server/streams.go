@@ -3,13 +3,14 @@ package server
 import (
 	"errors"
 	"fmt"
-	"hostshim/host"
-	"hostshim/host/wire"
 	"io"
 	"os"
 	"sync"
 	"syscall"
 	"time"
+
+	"hostshim/host"
+	"hostshim/host/wire"
 
 	"golang.org/x/sys/unix"
 )

@@ -1,12 +1,12 @@
 package server
 
 import (
+	"container/list"
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	"errors"
 	"fmt"
-	"hostshim/host/wire"
 	"io"
 	"log/slog"
 	"net"
@@ -14,6 +14,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"hostshim/host/wire"
 )
 
 // connKey is where a connection's peer is kept, from the moment it was accepted (H03).
@@ -23,12 +25,17 @@ type connKey struct{}
 type caller struct {
 	*net.UnixConn
 	refused error
-	leave   func() // gives its slot back; nil: it has none
+	leave   func()        // gives its slot back; nil: it has none
+	waiting *waiting      // where it waits for its next request; nil: nowhere
+	place   *list.Element // there
 }
 
 func (c *caller) Close() error {
 	if c.leave != nil {
 		c.leave()
+	}
+	if c.waiting != nil {
+		c.waiting.begin(c)
 	}
 	return c.UnixConn.Close()
 }
@@ -46,6 +53,8 @@ type peerListener struct {
 	*net.UnixListener
 	judge        func(*net.UnixConn) error
 	refusedSlots chan struct{} // one element for each connection of a refused peer
+	refusals     refusals
+	waiting      *waiting
 }
 
 func (d *peerListener) Accept() (net.Conn, error) {
@@ -55,8 +64,10 @@ func (d *peerListener) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		conn.SetWriteBuffer(connBuffer)
-		c := &caller{UnixConn: conn, refused: d.judge(conn)}
+		c := &caller{UnixConn: conn, refused: d.refusals.judged(peerPID(conn), func() error { return d.judge(conn) })}
 		if c.refused == nil {
+			c.waiting = d.waiting
+			d.waiting.add(c)
 			return c, nil
 		}
 		select {
@@ -75,8 +86,13 @@ func (s *server) webServer(handler http.Handler) *http.Server {
 		Handler:           handler,
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    64 << 10,
+		MaxHeaderBytes:    16 << 10,
 		ErrorLog:          slog.NewLogLogger(s.Log.Handler(), slog.LevelWarn),
+		ConnState: func(c net.Conn, state http.ConnState) {
+			if c, ok := c.(*caller); ok && state == http.StateIdle && c.waiting != nil {
+				c.waiting.add(c)
+			}
+		},
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
 			return context.WithValue(ctx, connKey{}, c)
 		},
@@ -87,7 +103,7 @@ func (s *server) webServer(handler http.Handler) *http.Server {
 func (s *server) judge(conn *net.UnixConn) error {
 	p, err := lookAt(conn)
 	if err == nil {
-		err = p.refuse(os.Geteuid(), s.trust, s.launcher.isShim)
+		err = p.refuse(os.Geteuid(), s.trust, s.host.IsShim)
 	}
 	return err
 }
@@ -99,6 +115,9 @@ func (s *server) authenticate(next http.Handler) http.Handler {
 		c, ok := r.Context().Value(connKey{}).(*caller)
 		if !ok {
 			c = &caller{refused: errors.New("unknown")}
+		}
+		if c.waiting != nil {
+			c.waiting.begin(c)
 		}
 		if c.refused != nil {
 			s.Log.Warn("request refused", "peer", c.refused.Error(), "path", fmt.Sprintf("%.100s", r.URL.Path))
@@ -114,7 +133,13 @@ func (s *server) authenticate(next http.Handler) http.Handler {
 			return
 		}
 		if r.ContentLength != 0 {
-			b := &wholeBody{r.Body, w.Header()}
+			memory, ok := s.bodies.take(bodySize(r), bodyWithin)
+			if !ok {
+				fail(w, &wire.Error{Code: wire.Stopping, Message: "too many large requests at once: try again"})
+				return
+			}
+			defer memory.shrink(0)
+			b := &wholeBody{r.Body, w.Header(), memory}
 			b.header.Set("Connection", "close")
 			r = r.WithContext(r.Context()) // a copy: net/http still needs its own
 			r.Body = b

@@ -1,9 +1,10 @@
 package settings
 
 import (
-	"hostshim/host/wire"
 	"reflect"
 	"testing"
+
+	"hostshim/host/wire"
 )
 
 func TestX05Template(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 )
 
@@ -20,7 +21,7 @@ const (
 	OutcomeDeny  = "denied" // it was not allowed
 )
 
-// Row is one audit row (H09): a launch, refused ones included, an end, or a pairing made or revoked.
+// Row is one audit row (H09): a launch, refused ones included, an end, or a pairing made or revoked. Session.Row makes it.
 type Row struct {
 	Time       string   `json:"ts"`      // RFC 3339, UTC
 	Event      string   `json:"event"`   // session_launch, session_end, pairing_create, pairing_revoke
@@ -32,8 +33,17 @@ type Row struct {
 	Sandbox    bool     `json:"sandbox"`
 	Credential string   `json:"credential"` // none, token, pairing; never its value
 	PairingID  string   `json:"pairing_id,omitempty"`
-	Changed    []string `json:"changed,omitempty"` // at the end: what the user's own tools run, and is new or changed since (X17)
+	Program    string   `json:"program,omitempty"`     // its path, without arguments
+	ExitStatus *int     `json:"exit_status,omitempty"` // of an end
+	Duration   int64    `json:"duration_ms,omitempty"` // of an end
+	Changed    []string `json:"changed,omitempty"`     // files that the session changed and that the user's tools run unasked (X17)
 	Error      string   `json:"error"`
+}
+
+// Row makes an audit row of the session.
+func (s Session) Row(event string) Row {
+	return Row{Event: event, Outcome: OutcomeOK, SessionID: s.SessionID, Kind: s.Kind, TemplateID: s.TemplateID,
+		Directory: s.Directory, Sandbox: s.Sandbox, Credential: s.Credential, Program: s.Program}
 }
 
 // AuditFile is where the rows are: one JSON object a line, only ever appended to.
@@ -42,28 +52,99 @@ func (p Places) AuditFile() string { return filepath.Join(p.State, "audit.jsonl"
 // rowWithin is how long a row waits for another host's. One that is half written looks like one that was cut off.
 const rowWithin = 100 * time.Millisecond
 
-// Append writes a row in one write, so that rows of several hosts never mix.
+// auditLog keeps the audit file open, so that a host that has no descriptor left still writes rows.
+type auditLog struct {
+	mu   sync.Mutex
+	file *os.File
+}
+
+// open returns the audit file. One that was moved away is replaced. The caller has the lock.
+func (a *auditLog) open(p Places) (*os.File, error) {
+	if a.file != nil {
+		held, err1 := a.file.Stat()
+		seen, err2 := os.Stat(p.AuditFile())
+		if err1 == nil && err2 == nil && os.SameFile(held, seen) {
+			return a.file, nil
+		}
+		a.file.Close()
+		a.file = nil
+	}
+	if _, err := p.Dir(); err != nil {
+		return nil, fmt.Errorf("audit: %w", err)
+	}
+	f, err := os.OpenFile(p.AuditFile(), os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("audit: %w", err)
+	}
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		f.Close()
+		return nil, fmt.Errorf("audit: %s is not a regular file: move it away", p.AuditFile())
+	}
+	a.file = f
+	return f, nil
+}
+
+// with calls use with the audit file.
+func (p Places) withAudit(use func(*os.File) error) error {
+	a := p.audit
+	if a == nil {
+		a = new(auditLog)
+		defer func() {
+			if a.file != nil {
+				a.file.Close()
+			}
+		}()
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	f, err := a.open(p)
+	if err != nil {
+		return err
+	}
+	return use(f)
+}
+
+// Append writes a row in one write, so that rows of several hosts never mix. A row that was made earlier keeps its time.
 func (p Places) Append(row Row) error {
-	row.Time = time.Now().UTC().Format(time.RFC3339Nano)
+	if row.Time == "" {
+		row.Time = time.Now().UTC().Format(time.RFC3339Nano)
+	}
 	line, err := json.Marshal(row)
 	if err != nil {
 		return err
 	}
-	if _, err := p.Dir(); err != nil {
-		return fmt.Errorf("audit: %w", err)
-	}
-	f, err := os.OpenFile(p.AuditFile(), os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
-	if err != nil {
-		return fmt.Errorf("audit: %w", err)
-	}
-	defer f.Close()
-	if flock(f, time.Now().Add(rowWithin)) == nil && cutOff(f) {
-		line = append([]byte{'\n'}, line...)
-	}
-	if _, err := f.Write(append(line, '\n')); err != nil {
-		return fmt.Errorf("audit: %w", err)
-	}
-	return nil
+	return p.withAudit(func(f *os.File) error {
+		if flock(f, time.Now().Add(rowWithin)) == nil {
+			defer unlock(f)
+			if cutOff(f) {
+				line = append([]byte{'\n'}, line...)
+			}
+		}
+		if _, err := f.Write(append(line, '\n')); err != nil {
+			return fmt.Errorf("audit: %w", err)
+		}
+		return nil
+	})
+}
+
+// auditRoom is how much of the disk is kept for rows to come, in bytes.
+const auditRoom = 64 << 10
+
+// ReadyAudit says whether rows can be written: a launch that would go unrecorded is refused. It opens the file, takes room
+// for the rows to come, and returns where they will begin.
+func (p Places) ReadyAudit() (at int64, err error) {
+	err = p.withAudit(func(f *os.File) error {
+		info, err := f.Stat()
+		if err != nil {
+			return fmt.Errorf("audit: %w", err)
+		}
+		at = info.Size()
+		if err := takeRoom(f, info, auditRoom); err != nil {
+			return fmt.Errorf("audit: %s: no room for its row: %w", p.AuditFile(), err)
+		}
+		return nil
+	})
+	return at, err
 }
 
 // cutOff says whether f ends in a row without its end, as a full disk or a crash leaves it. The next row then starts a
@@ -78,18 +159,27 @@ func cutOff(f *os.File) bool {
 	return n == 1 && last[0] != '\n'
 }
 
-// ReadRows calls each for every audit row, with its line and with what that says. A line that is not a row, such as one
-// cut off by a full disk, does not stop it: the first such line is named in the error. Empty lines are skipped: a host that
-// could not wait for another's row takes it for one that was cut off.
-func ReadRows(r io.Reader, each func(line []byte, row Row) error) (err error) {
+// maxRow is the longest line that is read, in bytes: a directory's name can take six for each of its own.
+const maxRow = 1 << 20
+
+// ReadRows calls each for every audit row, with where its line begins, the line, and what that says. A line that is not a
+// row, such as one cut off by a full disk, does not stop it: the first such line is named in the error. Empty lines are
+// skipped: a host that could not wait for another's row takes it for one that was cut off.
+func ReadRows(r io.Reader, each func(at int64, line []byte, row Row) error) (err error) {
 	lines := bufio.NewScanner(r)
-	lines.Buffer(nil, 1<<20)
+	lines.Buffer(nil, maxRow)
+	var at, next int64
+	lines.Split(func(data []byte, end bool) (int, []byte, error) {
+		n, line, err := bufio.ScanLines(data, end)
+		at, next = next, next+int64(n)
+		return n, line, err
+	})
 	for n := 1; lines.Scan(); n++ {
 		var row Row
 		switch bad := json.Unmarshal(lines.Bytes(), &row); {
 		case len(lines.Bytes()) == 0:
 		case bad == nil:
-			if err := each(lines.Bytes(), row); err != nil {
+			if err := each(at, lines.Bytes(), row); err != nil {
 				return err
 			}
 		case err == nil:

@@ -48,3 +48,5 @@ func flock(f *os.File, deadline time.Time) error {
 		time.Sleep(time.Millisecond)
 	}
 }
+
+func unlock(f *os.File) { syscall.Flock(int(f.Fd()), syscall.LOCK_UN) }

@@ -20,11 +20,13 @@ type Places struct {
 	State    string // socket, profiles, session records, audit rows; 0700, denied to every sandbox (X12)
 	Data     string // what a template keeps between sessions, as Claude Code's configuration; 0700; "": no home
 	Shim     string // the shim program
+
+	audit *auditLog // nil: the file is opened for each row
 }
 
 // Find returns the usual places, with what the caller named in their stead; "" is unnamed.
 func Find(settings, state, shimPath string) (Places, error) {
-	p := Places{Settings: settings, Named: settings != "", State: state, Shim: shimPath}
+	p := Places{Settings: settings, Named: settings != "", State: state, Shim: shimPath, audit: new(auditLog)}
 	home, err := os.UserHomeDir()
 	if err == nil && !filepath.IsAbs(home) {
 		err = fmt.Errorf("%q is not absolute", home)
@@ -105,11 +107,11 @@ func privateDir(dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return dir, JudgePrivate(dir, info)
+	return dir, judgePrivate(dir, info)
 }
 
-// JudgePrivate says why dir is no folder of the caller's alone.
-func JudgePrivate(dir string, info os.FileInfo) error {
+// judgePrivate says why dir is no folder of the caller's alone.
+func judgePrivate(dir string, info os.FileInfo) error {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	switch {
 	case !info.IsDir():

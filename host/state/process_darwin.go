@@ -11,7 +11,10 @@ type Process struct {
 	Parent  int
 	Session int // of its terminal session; its leader's number
 	Start   string
+	Ended   bool // and not yet reaped
 }
+
+const zombie = 5 // SZOMB
 
 // ProcessOf asks the system about a process. One that has ended is an error.
 func ProcessOf(pid int) (Process, error) {
@@ -24,5 +27,5 @@ func ProcessOf(pid int) (Process, error) {
 		return Process{}, fmt.Errorf("process %d: %w", pid, err)
 	}
 	start := info.Proc.P_starttime
-	return Process{int(info.Eproc.Ppid), session, fmt.Sprintf("%d.%06d", start.Sec, start.Usec)}, nil
+	return Process{int(info.Eproc.Ppid), session, fmt.Sprintf("%d.%06d", start.Sec, start.Usec), info.Proc.P_stat == zombie}, nil
 }

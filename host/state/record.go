@@ -4,11 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hostshim/host/wire"
 	"os"
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"hostshim/host/wire"
 )
 
 // Session is what a record says of a session: enough to clean up after a host that was killed.
@@ -19,9 +20,13 @@ type Session struct {
 	Directory  string `json:"directory"`
 	Sandbox    bool   `json:"sandbox"`
 	Credential string `json:"credential"`
+	Program    string `json:"program,omitempty"`
 	Temp       string `json:"temp,omitempty"`
 	Profile    string `json:"profile,omitempty"`
 	Served     bool   `json:"served,omitempty"` // of a long-lived host
+	Host       int    `json:"host_pid"`         // the host's process; its session is not lost while it lives
+	HostStart  string `json:"host_start"`
+	AuditAt    int64  `json:"audit_at"` // the session's audit rows are not before this place
 }
 
 // Record is the file that stands for a live session: <state>/sessions/<id>.json. A foreground launch keeps it locked. A
@@ -30,6 +35,7 @@ type Session struct {
 type Record struct {
 	path string
 	file *os.File // nil: a served session's, so that a thousand sessions cost no thousand descriptors
+	owes bool     // it holds an audit row that could not be written
 }
 
 // claimWithin is how long a claim waits for a locked record: another host may hold it for a moment, to see whether its
@@ -53,12 +59,24 @@ func (p Places) Claim(s Session) (*Record, error) {
 		return nil, failed(err)
 	}
 	if info, err := r.file.Stat(); err == nil && info.Size() > 0 {
-		if isServed(r.path) {
+		if old, err := readGrave(r.file); err == nil && !old.finished() && (old.session.Served || old.hostLives()) {
 			r.file.Close()
 			return nil, running
 		}
-		p.bury(r.file, false) // a lost session of the same id
+		r.file.Close()
+		p.bury([]string{r.path}, true) // a lost session of the same id
+		if left, err := os.Stat(r.path); err == nil && left.Size() > 0 {
+			return nil, failed(fmt.Errorf("%s: what an earlier session left cannot be cleaned up", r.path))
+		}
 		return p.Claim(s)
+	}
+	if s.AuditAt, err = p.ReadyAudit(); err != nil {
+		r.Release()
+		return nil, failed(err)
+	}
+	s.Host = os.Getpid()
+	if own, err := ProcessOf(s.Host); err == nil {
+		s.HostStart = own.Start
 	}
 	text, err := json.Marshal(s)
 	if err == nil {
@@ -76,8 +94,10 @@ func (p Places) Claim(s Session) (*Record, error) {
 }
 
 // leftovers is each further line of a record, of which the last counts: the processes of the session, which may still
-// run after the host was killed. They are known only once the shim has started, and its target later still.
+// run after the host was killed. They are known only once the shim has started, and its target later still. At last it
+// may be the audit row of the session's end, where that could not be written.
 type leftovers struct {
+	End         *Row   `json:"end,omitempty"`
 	PairingID   string `json:"pairing_id,omitempty"`
 	Shim        int    `json:"shim_pid"`
 	ShimStart   string `json:"shim_start"`
@@ -96,7 +116,19 @@ func (r *Record) Runs(shim, target int, pairingID string) {
 	if err != nil {
 		return // it has ended
 	}
-	text, err := json.Marshal(leftovers{pairingID, shim, s.Start, target, t.Start})
+	r.add(leftovers{nil, pairingID, shim, s.Start, target, t.Start})
+}
+
+// Owe keeps an audit row that could not be written: whoever finds the record writes it.
+func (r *Record) Owe(row Row) {
+	row.Time = time.Now().UTC().Format(time.RFC3339Nano)
+	r.add(leftovers{End: &row})
+	r.owes = true
+}
+
+// add adds a line.
+func (r *Record) add(l leftovers) {
+	text, err := json.Marshal(l)
 	if err != nil {
 		return
 	}
@@ -110,20 +142,11 @@ func (r *Record) Runs(shim, target int, pairingID string) {
 	f.Write(append(text, '\n'))
 }
 
-// end kills what outlived a killed host. The kernel told the shim to end; its target may have ignored that. A target
-// that is not noted dies with its shim (Linux).
-func (l leftovers) end() {
-	if t, err := ProcessOf(l.Target); err == nil && l.Target > 1 && t.Start == l.TargetStart {
-		syscall.Kill(-l.Target, syscall.SIGKILL)
-	}
-	if s, err := ProcessOf(l.Shim); err == nil && l.Shim > 1 && s.Start == l.ShimStart {
-		syscall.Kill(l.Shim, syscall.SIGKILL)
-	}
-}
-
-// Release ends the claim.
+// Release ends the claim. A record that cannot be removed is emptied, so that nobody takes its session for a lost one.
 func (r *Record) Release() {
-	os.Remove(r.path)
+	if !r.owes && os.Remove(r.path) != nil {
+		os.Truncate(r.path, 0)
+	}
 	if r.file != nil {
 		r.file.Close()
 	}

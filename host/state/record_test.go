@@ -2,11 +2,12 @@ package state
 
 import (
 	"errors"
-	"hostshim/host/wire"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
+
+	"hostshim/host/wire"
 )
 
 // A record that another host has locked may be one that it cleans up, or only looks at: a claim waits a moment.

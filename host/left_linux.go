@@ -1,0 +1,54 @@
+package host
+
+import (
+	"slices"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"hostshim/host/state"
+	"hostshim/shim"
+)
+
+// becomeSubreaper makes this process the parent of what a shim leaves that was killed. Children that it has already are
+// its caller's: a shell may have started some and then become this program.
+func (c *children) becomeSubreaper() {
+	var already int32
+	unix.Prctl(unix.PR_GET_CHILD_SUBREAPER, uintptr(unsafe.Pointer(&already)), 0, 0, 0)
+	if already != 0 {
+		return
+	}
+	if unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOWAIT|unix.WNOHANG, nil) != unix.ECHILD {
+		c.callers = map[int]bool{}
+		for _, pid := range state.OwnChildren() {
+			c.callers[pid] = true
+		}
+	}
+	unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+}
+
+// endOrphans ends what shims left that were killed (X13), and returns what it could not end. A shim that lives keeps its
+// session's orphans to itself. So an orphan here is one that a dead shim left, or one from a session without a sandbox,
+// whose processes are its own affair. The flag no_new_privs tells them apart: no sandboxed process can shed it.
+func (c *children) endOrphans(within time.Duration) []string {
+	if unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOWAIT|unix.WNOHANG, nil) == unix.ECHILD {
+		return nil // the usual end of a foreground launch
+	}
+	if !slices.ContainsFunc(state.OwnChildren(), c.isOrphan) {
+		return nil
+	}
+	return shim.EndOrphans(within, func(pid int) bool { return !c.isOrphan(pid) })
+}
+
+// isOrphan says whether a child of this process is one that a dead shim left.
+func (c *children) isOrphan(pid int) bool {
+	c.mu.Lock()
+	known := c.live[pid] != nil || c.callers[pid]
+	c.mu.Unlock()
+	if known {
+		return false
+	}
+	sandboxed, err := state.NoNewPrivs(pid)
+	return sandboxed || err != nil
+}
