@@ -82,7 +82,7 @@ func freeze(deadline time.Time, spare func(pid int) bool) (found []process) {
 	f.self, _ = strconv.Atoi(self)
 	f.member = map[int]bool{f.self: false}
 	stopped := map[int]bool{}
-	for more := true; more && time.Now().Before(deadline); {
+	for more := true; more; more = more && time.Now().Before(deadline) { // once at least, to name what is there
 		more = false
 		for _, pid := range listProcesses() {
 			if stopped[pid] || !f.includes(pid) {

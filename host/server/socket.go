@@ -23,7 +23,7 @@ const (
 
 // takeFolder makes this the one host of the state folder: it gets the lock, and nothing holds the socket. The lock alone
 // does not say that no other host lives, since it can be removed. Nor does a socket that can be reached say that one lives:
-// a host answers.
+// a host answers. The complexity: lock and socket each are had, held or silent.
 func takeFolder(p state.Places) (lock *os.File, err error) {
 	var silent time.Time // since when the socket is held and does not answer
 	for begun := time.Now(); ; time.Sleep(10 * time.Millisecond) {

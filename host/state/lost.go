@@ -173,6 +173,17 @@ func (p Places) buryOne(g grave, written rows) bool {
 // rows is what the audit file says of a session.
 type rows struct{ launch, end bool }
 
+// add notes one row. A launch that was refused is the session's end too, unless another session had its id.
+func (seen *rows) add(r Row) {
+	switch {
+	case strings.HasPrefix(r.Error, wire.SessionExists+":"):
+	case r.Event == EventLaunch && r.Outcome == OutcomeOK:
+		seen.launch = true
+	case r.Event == EventLaunch, r.Event == EventEnd:
+		seen.end = true
+	}
+}
+
 // rowsOf looks in the audit file, once for all, for the rows of these sessions: a host may have been killed right before or
 // after it wrote one. A launch that was refused has no end.
 func (p Places) rowsOf(graves []grave) map[string]rows {
@@ -196,16 +207,9 @@ func (p Places) rowsOf(graves []grave) map[string]rows {
 	}
 	at, _ := f.Seek(0, io.SeekCurrent)
 	ReadRows(f, func(offset int64, _ []byte, r Row) error {
-		begin, ours := from[r.SessionID]
-		seen := found[r.SessionID]
-		switch {
-		case !ours || at+offset < begin && at == first || strings.HasPrefix(r.Error, wire.SessionExists+":"):
-		case r.Event == EventLaunch && r.Outcome == OutcomeOK:
-			seen.launch = true
-		case r.Event == EventLaunch, r.Event == EventEnd:
-			seen.end = true
-		}
-		if ours {
+		if begin, ours := from[r.SessionID]; ours && (at+offset >= begin || at != first) {
+			seen := found[r.SessionID]
+			seen.add(r)
 			found[r.SessionID] = seen
 		}
 		return nil

@@ -70,27 +70,31 @@ func (p Places) Claim(s Session) (*Record, error) {
 		}
 		return p.Claim(s)
 	}
-	if s.AuditAt, err = p.ReadyAudit(); err != nil {
-		r.Release()
-		return nil, failed(err)
-	}
-	s.Host = os.Getpid()
-	if own, err := ProcessOf(s.Host); err == nil {
-		s.HostStart = own.Start
-	}
-	text, err := json.Marshal(s)
-	if err == nil {
-		_, err = r.file.Write(append(text, '\n'))
+	if s.AuditAt, err = p.ReadyAudit(); err == nil {
+		err = r.begin(s)
 	}
 	if err != nil {
 		r.Release()
 		return nil, failed(err)
 	}
-	if s.Served {
+	return r, nil
+}
+
+// begin writes the record's first line.
+func (r *Record) begin(s Session) error {
+	s.Host = os.Getpid()
+	if own, err := ProcessOf(s.Host); err == nil {
+		s.HostStart = own.Start
+	}
+	text, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	if _, err = r.file.Write(append(text, '\n')); err == nil && s.Served {
 		r.file.Close()
 		r.file = nil
 	}
-	return r, nil
+	return err
 }
 
 // leftovers is each further line of a record, of which the last counts: the processes of the session, which may still

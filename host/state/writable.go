@@ -26,15 +26,15 @@ func (p Places) CheckWritable() error {
 	}
 	for _, path := range []string{dir, filepath.Join(p.State, "sessions"), p.Profiles(), p.AuditFile()} {
 		if err := unix.Faccessat(unix.AT_FDCWD, path, unix.W_OK, unix.AT_EACCESS); err != nil && err != unix.ENOENT && err != unix.ENOTDIR {
-			return fmt.Errorf("state folder: %s cannot be written: %w", path, err)
+			return fmt.Errorf("%s cannot be written: %w", path, err)
 		}
 	}
 	if info, err := os.Stat(p.AuditFile()); err == nil && !info.Mode().IsRegular() {
-		return fmt.Errorf("state folder: %s is not a regular file: move it away", p.AuditFile())
+		return fmt.Errorf("%s is not a regular file: move it away", p.AuditFile())
 	}
 	var disk unix.Statfs_t
 	if unix.Statfs(dir, &disk) == nil && uint64(disk.Bavail)*uint64(disk.Bsize) < 4*auditRoom {
-		return fmt.Errorf("state folder: the disk of %s is full", dir)
+		return fmt.Errorf("the disk of %s is full", dir)
 	}
 	return nil
 }
