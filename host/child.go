@@ -21,6 +21,7 @@ type child struct {
 	ended  chan struct{} // closed when it was reaped
 	status syscall.WaitStatus
 	ok     bool // the status is known
+	//lint:ignore U1000 macOS keeps the process in it
 	handle
 }
 

@@ -2,6 +2,7 @@ package host
 
 import (
 	"errors"
+	"os"
 	"syscall"
 	"testing"
 
@@ -29,4 +30,11 @@ func TestNotStarted(t *testing.T) {
 			t.Errorf("%s: %q, want %q", c.name, err, c.want)
 		}
 	}
+}
+
+// Who ends the host by a signal does not wait for a deep folder's removal.
+func TestH14AwaitRemovedHearsSignals(t *testing.T) {
+	hurry := make(chan os.Signal, 1)
+	hurry <- syscall.SIGTERM
+	(&Running{removed: make(chan struct{})}).AwaitRemoved(hurry)
 }

@@ -84,7 +84,7 @@ func freeze(deadline time.Time, spare func(pid int) bool) (found []process) {
 	stopped := map[int]bool{}
 	for more := true; more; more = more && time.Now().Before(deadline) { // once at least, to name what is there
 		more = false
-		for _, pid := range listProcesses() {
+		for _, pid := range listProcesses(f.self) {
 			if stopped[pid] || !f.includes(pid) {
 				continue
 			}
@@ -131,20 +131,43 @@ func (f family) includes(pid int) bool {
 	}
 }
 
-// listProcesses lists all process numbers, in ascending order, so usually parents before their children.
-func listProcesses() (pids []int) {
-	proc, err := os.Open("/proc")
-	if err != nil {
-		return nil
+// listProcesses lists process numbers, every descendant of self among them. Where the kernel lists children the list holds
+// no others: when hundreds of sessions end at once, it takes seconds to look at every process of the machine in each.
+func listProcesses(self int) (pids []int) {
+	if _, err := os.Stat(fmt.Sprintf("/proc/%d/task/%d/children", self, self)); err == nil {
+		return appendDescendants(nil, self)
 	}
-	defer proc.Close()
-	names, _ := proc.Readdirnames(-1)
-	for _, name := range names {
+	for _, name := range names("/proc") {
 		if pid, err := strconv.Atoi(name); err == nil {
 			pids = append(pids, pid)
 		}
 	}
 	return pids
+}
+
+// appendDescendants appends the children of pid, each followed by its own. The kernel may leave some out while others
+// exit; a later list has them.
+func appendDescendants(list []int, pid int) []int {
+	tasks := fmt.Sprintf("/proc/%d/task", pid)
+	for _, task := range names(tasks) {
+		text, _ := os.ReadFile(tasks + "/" + task + "/children")
+		for _, field := range bytes.Fields(text) {
+			if child, err := strconv.Atoi(string(field)); err == nil {
+				list = appendDescendants(append(list, child), child)
+			}
+		}
+	}
+	return list
+}
+
+func names(dir string) []string {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	names, _ := f.Readdirnames(-1)
+	return names
 }
 
 // process is one process, and its open folder in /proc. The folder stands for this process alone, even after its number

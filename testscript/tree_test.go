@@ -140,3 +140,41 @@ func TestArchitectureNames(t *testing.T) {
 		}
 	}
 }
+
+var (
+	redWhen    = regexp.MustCompile(`(?m)^# red when: (.*)$`)
+	camelWord  = regexp.MustCompile(`\b[A-Za-z][a-z]+(?:[A-Z][A-Za-z]*)+\b`)
+	identifier = regexp.MustCompile(`\b[A-Za-z_]\w*\b`)
+)
+
+// TestRedWhen holds what scripts say of themselves to the tree: each says what turns it red, and a name in that line,
+// such as closeInherited, is one that the code has.
+func TestRedWhen(t *testing.T) {
+	known := map[string]bool{}
+	sources(t, func(path string, text []byte, _ *token.FileSet, _ *ast.File) {
+		if strings.HasPrefix(path, "testscript/") {
+			return
+		}
+		for _, name := range identifier.FindAllString(string(text), -1) {
+			known[name] = true
+		}
+	})
+	paths, err := filepath.Glob("rules/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range paths {
+		text := readFile(t, path)
+		if !strings.HasPrefix(text, "# red when: ") {
+			t.Errorf("%s does not say in its first line what turns it red", path)
+		}
+		said := redWhen.FindAllStringSubmatch(text, -1)
+		for _, m := range said {
+			for _, name := range camelWord.FindAllString(m[1], -1) {
+				if !known[name] {
+					t.Errorf("%s: red when: the code has no %s", path, name)
+				}
+			}
+		}
+	}
+}

@@ -83,3 +83,16 @@ func checkPolicy(t *testing.T, spec Spec, d disk, p Profile) {
 		}
 	}
 }
+
+// FuzzEnvCommand: the command of an interpreter line is a word of it, or nothing; no option and no assignment.
+func FuzzEnvCommand(f *testing.F) {
+	for _, line := range []string{"python3", "-S python3 -x", "-u X A=b node", "--split-string=node -x", "-C", "-i -"} {
+		f.Add(line)
+	}
+	f.Fuzz(func(t *testing.T, line string) {
+		got := envCommand(strings.Fields(line))
+		if !strings.Contains(line, got) || strings.HasPrefix(got, "-") || strings.Contains(got, "=") {
+			t.Errorf("%q: %q", line, got)
+		}
+	})
+}

@@ -21,7 +21,7 @@ import (
 
 // A result is a row of the table.
 type result struct {
-	load, asked                   string
+	asked                         string
 	processes, files, descriptors int // left; -1: not a matter of this load
 	rows, lines, bytes            int // lost; the same
 	notes                         []string

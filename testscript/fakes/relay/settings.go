@@ -91,12 +91,7 @@ func (t template) environment(s *settings) (map[string]string, error) {
 // are there.
 func writeProfile(id, dir string, t template) (path string, err error) {
 	read, write := []string{"/usr", "/bin", "/sbin", "/etc", "/proc", "/sys"}, []string{dir, os.TempDir()}
-	for _, name := range []string{"/lib", "/lib64"} {
-		read = append(read, name)
-	}
-	for _, folder := range filepath.SplitList(os.Getenv("PATH")) {
-		read = append(read, folder)
-	}
+	read = append(append(read, "/lib", "/lib64"), filepath.SplitList(os.Getenv("PATH"))...)
 	read, write = there(append(read, t.Read...)), there(append(write, t.ReadWrite...))
 	text, extension := seatbelt(read, write), ".sb"
 	if runtime.GOOS == "linux" {
