@@ -14,6 +14,8 @@ import (
 // becomeSubreaper makes this process the parent of what a shim leaves that was killed. Children that it has already are
 // its caller's: a shell may have started some and then become this program.
 func (c *children) becomeSubreaper() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	var already int32
 	unix.Prctl(unix.PR_GET_CHILD_SUBREAPER, uintptr(unsafe.Pointer(&already)), 0, 0, 0)
 	if already != 0 {
@@ -30,7 +32,8 @@ func (c *children) becomeSubreaper() {
 
 // endOrphans ends what shims left that were killed (X13), and returns what it could not end. A shim that lives keeps its
 // session's orphans to itself. So an orphan here is one that a dead shim left, or one from a session without a sandbox,
-// whose processes are its own affair. The flag no_new_privs tells them apart: no sandboxed process can shed it.
+// whose processes are its own affair. A system-call filter more than this process has tells them apart: no sandboxed process can shed
+// it. (no_new_privs alone does not: the host itself, or a program outside of a sandbox, may have it.)
 func (c *children) endOrphans(within time.Duration) []string {
 	if unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOWAIT|unix.WNOHANG, nil) == unix.ECHILD {
 		return nil // the usual end of a foreground launch
@@ -49,6 +52,6 @@ func (c *children) isOrphan(pid int) bool {
 	if known {
 		return false
 	}
-	sandboxed, err := state.NoNewPrivs(pid)
+	sandboxed, err := state.MoreFilters(pid)
 	return sandboxed || err != nil
 }

@@ -17,8 +17,9 @@ var (
 	credentialPrefix = "AWS_"
 	credentialNames  = []string{"PGPASSWORD", "KUBECONFIG", "GPG_AGENT_INFO", "ANTHROPIC_CUSTOM_HEADERS"} // SSH_AUTH_SOCK has its part
 
-	// harmless are names that look like one and hold none. GPG_KEY is a fingerprint in many container images.
-	harmless = []string{"PWD", "GPG_KEY"}
+	// harmless are names that look like one and hold none. GPG_KEY is a fingerprint in many container images,
+	// AWS_CA_BUNDLE a file of certificates.
+	harmless = []string{"PWD", "GPG_KEY", "AWS_CA_BUNDLE"}
 )
 
 // usualCredential says whether a variable's name is one that credentials usually have.

@@ -73,7 +73,7 @@ func (h *Host) planProfile(p *Plan, t settings.Template, private []string) error
 	if !p.ownProfile() {
 		return nil
 	}
-	home, _ := os.UserHomeDir()
+	home := HomeFolder()
 	if err := refuseHome(p.request.Directory, home, t); err != nil {
 		return err
 	}
@@ -106,6 +106,21 @@ func (h *Host) planProfile(p *Plan, t settings.Template, private []string) error
 	h.warnAll(profile.Warnings)
 	p.profile = &profile
 	return nil
+}
+
+// HomeFolder is the user's home, by the user database where the environment does not say: it holds what is private whether
+// or not HOME is set (X16).
+func HomeFolder() string {
+	if home, err := os.UserHomeDir(); err == nil && filepath.IsAbs(home) {
+		return home
+	}
+	users, _ := os.ReadFile("/etc/passwd")
+	for line := range strings.Lines(string(users)) {
+		if f := strings.Split(line, ":"); len(f) == 7 && f[2] == strconv.Itoa(os.Geteuid()) {
+			return f[5]
+		}
+	}
+	return ""
 }
 
 // ownProfile says whether the host writes the session's profile.

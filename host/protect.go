@@ -2,7 +2,6 @@ package host
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,7 +17,7 @@ func (h *Host) planProtection(p *Plan, t settings.Template) error {
 		return nil
 	}
 	if p.profile != nil {
-		p.watched = p.profile.Writable
+		p.watched = slices.Clone(p.profile.Writable)
 	} else if real, err := filepath.EvalSymlinks(p.request.Directory); err == nil {
 		p.watched = []string{real} // what else the caller's profile grants is the caller's to know
 	}
@@ -37,7 +36,7 @@ func (h *Host) planProtection(p *Plan, t settings.Template) error {
 }
 
 func (h *Host) look(p *Plan) *protect.Prints {
-	home, _ := os.UserHomeDir()
+	home := HomeFolder()
 	return protect.Look(p.watched, home)
 }
 

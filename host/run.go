@@ -45,6 +45,40 @@ func (h *Host) Run(r *Request) (out Outcome, err error) {
 	}
 	defer running.AwaitRemoved(signals)
 	defer running.Close()
+	stop := passOn(signals, running)
+	_, failed := running.AwaitStart(0)
+	started := running.target.Load() > 0
+	if failed != nil && started {
+		running.Kill() // one that goes unrecorded, or without its network, does not go on
+	}
+	out.End = running.Wait()
+	stop()
+	if failed == nil {
+		running.AuditEnd()
+		if plan := running.Plan; plan.agent != nil && plan.config != "" {
+			out.Resume = conversation(plan.config, r.Directory, before)
+		}
+		return out, nil
+	}
+	if reason := running.NotStarted(failed, out.End, ""); reason.Code == wire.SandboxUnavailable || started {
+		return out, reason
+	}
+	out.explain(running.Plan, r)
+	return out, nil
+}
+
+// explain notes what is not installed here, or not wholly.
+func (out *Outcome) explain(plan *Plan, r *Request) {
+	switch {
+	case out.Status == shim.ExitNotFound && len(r.Argv) == 0:
+		out.Missing = plan.argv[0]
+	case out.Status == shim.ExitCannotStart:
+		out.Installer = settings.Claude.HalfInstalled(FindProgram(plan.argv[0], lookup(plan.env, "PATH"), r.Directory))
+	}
+}
+
+// passOn passes signals to the shim until stop is called.
+func passOn(signals <-chan os.Signal, running *Running) (stop func()) {
 	done := make(chan struct{})
 	go func() {
 		for {
@@ -56,27 +90,7 @@ func (h *Host) Run(r *Request) (out Outcome, err error) {
 			}
 		}
 	}()
-	_, failed := running.AwaitStart(0)
-	out.End = running.Wait()
-	close(done)
-	plan := running.Plan
-	if failed == nil {
-		running.AuditEnd()
-		if plan.agent != nil && plan.config != "" {
-			out.Resume = conversation(plan.config, r.Directory, before)
-		}
-		return out, nil
-	}
-	if reason := running.NotStarted(failed, out.End, ""); reason.Code == wire.SandboxUnavailable {
-		return out, reason
-	}
-	switch program := FindProgram(plan.argv[0], lookup(plan.env, "PATH"), r.Directory); {
-	case out.Status == shim.ExitNotFound && len(r.Argv) == 0:
-		out.Missing = plan.argv[0]
-	case out.Status == shim.ExitCannotStart:
-		out.Installer = settings.Claude.HalfInstalled(program)
-	}
-	return out, nil
+	return func() { close(done) }
 }
 
 // catchSignals closes ready when the handlers stand. On a goroutine of its own: on the caller's locked thread the

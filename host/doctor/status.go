@@ -129,7 +129,7 @@ func lookAtTokens(p state.Places, set *settings.Settings, found func(string, err
 		found(checkToken, err)
 		token.Wipe()
 	}
-	home, _ := os.UserHomeDir()
+	home := host.HomeFolder()
 	denied, err = sandbox.Always(sandbox.Spec{
 		GOOS: runtime.GOOS, Home: home, ConfigHome: os.Getenv("XDG_CONFIG_HOME"), Private: append(private, p.State, p.Settings),
 	})

@@ -18,6 +18,7 @@ func (s *server) accept(r *host.Request) (*session, error) {
 	}
 	if err := s.open(ses); err != nil {
 		s.sessions.drop(ses)
+		ses.out.end() // for whoever follows its log by now
 		s.logRefused(r, err)
 		return nil, err
 	}

@@ -72,21 +72,34 @@ func DiscardGone(failed func(error)) {
 // session wrote all this, so nothing may lead out of it: package os follows no link out of a root. Where another host
 // removes the same folder it is left to that one.
 func RemoveTree(dir string) error {
-	if info, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
+	// A session may have been granted the folder above, and another one may put a link here at any moment.
+	above, err := os.OpenRoot(filepath.Dir(dir))
+	if err != nil {
+		return err
+	}
+	defer above.Close()
+	name := filepath.Base(dir)
+	info, err := above.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	} else if err != nil {
 		return err
 	} else if !info.IsDir() {
 		return fmt.Errorf("%s: not a directory", dir)
 	}
-	if err := os.Chmod(dir, 0o700); err != nil { // the session cannot write the folder above, so this is no link
+	if err := above.Chmod(name, 0o700); err != nil {
 		return err
 	}
-	root, err := os.OpenRoot(dir)
+	root, err := above.OpenRoot(name)
 	if err != nil {
 		return err
 	}
 	defer root.Close()
+	if opened, err := root.Stat("."); err != nil {
+		return err
+	} else if !os.SameFile(opened, info) {
+		return fmt.Errorf("%s: replaced meanwhile", dir)
+	}
 	top, err := root.Open(".")
 	if err != nil {
 		return err
