@@ -93,7 +93,7 @@ func (r *Request) template(set *settings.Settings) (settings.Template, error) {
 	t, err := set.Template(r.templateID())
 	var unknown *settings.UnknownTemplate
 	switch {
-	case r.Kind != wire.KindRun && len(r.Argv) > 0 && errors.As(err, &unknown):
+	case !r.ByHand && len(r.Argv) > 0 && errors.As(err, &unknown):
 		return settings.Template{ID: r.templateID()}, nil
 	case err != nil:
 		return t, err
@@ -163,15 +163,15 @@ func (h *Host) orWithout(r *Request, sandboxed bool, t settings.Template, config
 			h.config.Warn(fmt.Sprintf("template %q hands over a token, but claude_token_file is not set: name the token's file in settings.json, or say --credential none", t.ID))
 		}
 	}
-	if give == wire.CredentialToken && !byName && r.Kind == wire.KindRun && !h.ownProgram(r, t) {
+	if give == wire.CredentialToken && !byName && r.ByHand && !h.ownProgram(r, t) {
 		h.config.Warn(fmt.Sprintf("%q gets no token, which goes to the template's own %q: --credential token hands it over", r.Argv[0], t.Command))
 		return wire.CredentialNone
 	}
 	return give
 }
 
-// ownProgram says whether the target is the template's own command. The same file by another name is not: such a name
-// decides what many a program does.
+// ownProgram says whether the target is the template's own command. The same file by another name is
+// not: such a name decides what many a program does.
 func (h *Host) ownProgram(r *Request, t settings.Template) bool {
 	if len(r.Argv) == 0 {
 		return true

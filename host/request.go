@@ -39,6 +39,7 @@ type Request struct {
 	Identity    credential.Secret // empty: none
 	ModelKey    credential.Secret // replaces ${MODEL_KEY} in env values; empty: such a variable is left out
 	Token       credential.Secret // brought by the caller; empty: the host reads its file
+	ByHand      bool              // a person asked, at a command line: a mistake is refused, a token kept closer (T09)
 	Credential  string            // wire.CredentialAuto or "": what the template says
 
 	Model        string  // as the request names it, to be shown

@@ -25,7 +25,7 @@ type Outcome struct {
 func (h *Host) Run(r *Request) (out Outcome, err error) {
 	// From here on a signal goes to the shim, and the host stays to clean up.
 	signals, ready := catchSignals()
-	r.Kind = wire.KindRun
+	r.Kind, r.ByHand = wire.KindRun, true
 	cleaned := make(chan struct{})
 	go func() {
 		defer close(cleaned)

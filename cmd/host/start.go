@@ -46,7 +46,7 @@ func start(args []string) int {
 		r.Env["TERM"] = term // that of who looks at the session, not the host's
 	}
 	request := wire.Launch{Version: 1, SessionID: r.SessionID, Kind: wire.KindPty, Directory: r.Directory, Name: name,
-		TemplateID: r.TemplateID, Argv: r.Argv, Env: r.Env, Credential: r.Credential}
+		TemplateID: r.TemplateID, Argv: r.Argv, Env: r.Env, Credential: r.Credential, ByHand: true}
 	request.Terminal.Cols, request.Terminal.Rows = terminalSize(os.Stdin)
 	if r.Sandbox {
 		request.Sandbox = &struct{}{}

@@ -80,7 +80,7 @@ func parseLaunch(body []byte) (*host.Request, error) {
 	}{
 		{"session_id", &r.SessionID}, {"kind", &r.Kind}, {"v", &version}, {"resume", &r.Resume}, {"directory", &r.Directory},
 		{"name", &r.Name}, {"template_id", &r.TemplateID}, {"argv", &r.Argv}, {"extra_args", &r.ExtraArgs}, {"env", &r.Env},
-		{"idle_timeout_sec", &idle}, {"model_key", &r.ModelKey}, {"claude_token", &r.Token}, {"credential", &r.Credential},
+		{"idle_timeout_sec", &idle}, {"model_key", &r.ModelKey}, {"claude_token", &r.Token}, {"credential", &r.Credential}, {"by_hand", &r.ByHand},
 	} {
 		if err := o.take(m.name, m.to); err != nil {
 			return r, err

@@ -27,6 +27,7 @@ type Launch struct {
 	Env        map[string]string `json:"env"`
 	Terminal   Size              `json:"pty"`
 	Credential string            `json:"credential"`
+	ByHand     bool              `json:"by_hand"`           // a person asked, at a command line
 	Sandbox    *struct{}         `json:"sandbox,omitempty"` // nil: unsandboxed; else the host's own profile
 }
 
