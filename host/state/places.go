@@ -61,14 +61,6 @@ func Find(settings, state, shimPath string) (Places, error) {
 	return p, nil
 }
 
-// xdg is a folder the environment names, if it does so with an absolute path, else one below home.
-func xdg(name, home, below string) string {
-	if dir := os.Getenv(name); filepath.IsAbs(dir) {
-		return filepath.Join(dir, "relay-host")
-	}
-	return filepath.Join(home, below, "relay-host")
-}
-
 // besideHost is the shim that was installed with this host, under the same prefix if it has one.
 func besideHost() (string, error) {
 	self, err := os.Executable()
