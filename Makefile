@@ -1,4 +1,4 @@
-# make build | demo | test | race | fuzz | delays | campaign | bench | vet | staticcheck | cross | install — no logic of its own.
+# make build | demo | test | race | tools | fuzz | delays | campaign | bench | vet | staticcheck | cross | install — no logic of its own.
 
 GO         ?= go
 PREFIX     ?= /usr/local
@@ -9,7 +9,7 @@ FLAGS      := -trimpath -buildvcs=false -ldflags '-s -w'
 
 export CGO_ENABLED := 0
 
-.PHONY: all build demo test vet staticcheck unit scripts race real-client fuzz delays campaign bench cross install clean
+.PHONY: all build demo test vet staticcheck unit scripts race tools real-client fuzz delays campaign bench cross install clean
 
 all: build
 
@@ -39,6 +39,10 @@ scripts: build
 race:
 	CGO_ENABLED=1 $(GO) build -race -trimpath -buildvcs=false -o bin/race/ ./cmd/host ./cmd/shim
 	HOSTSHIM_BIN=$(CURDIR)/bin/race $(GO) test -count=1 -timeout 1h -short -parallel 20 ./testscript -run 'TestRules/^(s|h0[2-8]|p|b0[1-4]|t0.-served)'
+
+# What a script says takes long, [slow]: real compilers and package managers that work for seconds.
+tools: build
+	HOSTSHIM_SLOW=only $(GO) test -count=1 -timeout 1h -parallel 4 ./testscript -run TestRules
 
 # The real Claude Code, from npm into a cache outside the tree: its scripts are skipped without it.
 real-client:

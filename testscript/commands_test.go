@@ -104,6 +104,8 @@ func (s *script) holds(name, arg string) (bool, error) {
 			return os.Getuid() == 0, nil
 		case "short":
 			return testing.Short(), nil
+		case "slow":
+			return slow != "", nil
 		case "race":
 			return raceBuilt, nil
 		case "landlock":

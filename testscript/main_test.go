@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -20,6 +21,7 @@ var (
 	binDir    string // host and shim
 	fakesDir  string
 	raceBuilt bool
+	slow      = os.Getenv("HOSTSHIM_SLOW") // 1: what takes long too, only: the scripts that say [slow] alone
 	folders   atomic.Int64
 )
 
@@ -131,6 +133,9 @@ func eachScript(t *testing.T, dir string, check func(t *testing.T, path string, 
 		t.Fatalf("no scripts in %s", dir)
 	}
 	for _, path := range paths {
+		if slow == "only" && !saysSlow(t, path) {
+			continue
+		}
 		t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) {
 			t.Parallel()
 			work := newFolder(t)
@@ -138,6 +143,15 @@ func eachScript(t *testing.T, dir string, check func(t *testing.T, path string, 
 			check(t, path, runScript(path, path, work, *update))
 		})
 	}
+}
+
+// saysSlow says whether a script has something that `make test` leaves out.
+func saysSlow(t *testing.T, path string) bool {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return regexp.MustCompile(`(?m)^(\[\S+ )*\[!?slow\] `).Match(text)
 }
 
 // TestRules runs the scripts of the rules.
