@@ -65,7 +65,7 @@ type denies struct {
 }
 
 // expand turns a policy into rules. Their order has no meaning.
-func expand(p *Policy, t tree) ([]rule, *denies, error) {
+func expand(p *Policy, t tree) ([]rule, *limits, error) {
 	l := limits{newDenies(), newDenies(), newDenies()}
 	for _, list := range []struct {
 		to    *denies
@@ -102,7 +102,7 @@ func expand(p *Policy, t tree) ([]rule, *denies, error) {
 			rules = w.rules
 		}
 	}
-	return rules, l.deny, nil
+	return rules, &l, nil
 }
 
 func newDenies() *denies {
@@ -177,7 +177,7 @@ func (d *denies) below(path string) bool {
 }
 
 // at says whether r's file is denied, and over whether something denied is inside it.
-func (d *denies) at(r rule) bool   { return d.names[r.path] || d.ids[r.node.id] }
+func (d *denies) at(r rule) bool   { return d.has(r.path, r.node) }
 func (d *denies) over(r rule) bool { return d.above[r.path] || d.aboveByID[r.node.id] }
 
 // walk is the expansion of one grant.

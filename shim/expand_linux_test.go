@@ -225,12 +225,12 @@ func FuzzExpand(f *testing.F) {
 			return paths
 		}
 		p := &Policy{Read: pick(read, true), ReadWrite: pick(write, true), Deny: pick(deny, false), Private: pick(private, false), ReadOnly: pick(readOnly, false)}
-		rules, d, err := expand(p, tree{m.stat, m.list})
+		rules, l, err := expand(p, tree{m.stat, m.list})
 		if err != nil {
 			return
 		}
 		for name := range m.nodes {
-			checkRights(t, m, p, d, rules, name)
+			checkRights(t, m, p, l.deny, rules, name)
 		}
 		for _, name := range p.Deny {
 			// Below a file there can be nothing; a hard link to that file may well be granted.

@@ -85,7 +85,8 @@ func buildRuleset(p *Policy) (*ruleset, error) {
 	if err != nil {
 		return nil, err
 	}
-	rules, denied, err := expand(p, tree{stat: statPath, list: listFolder})
+	at := tree{stat: statPath, list: listFolder}
+	rules, limits, err := expand(p, at)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +102,7 @@ func buildRuleset(p *Policy) (*ruleset, error) {
 			return nil, pathFailure("sandbox: grant "+rule.path, err)
 		}
 	}
-	return r, r.allowTerminal(denied)
+	return r, r.allowStreams(limits, at)
 }
 
 // allowPath opens a rule's path again and adds the rule only if the same file is still there. Something that was renamed
@@ -127,20 +128,6 @@ func (r *ruleset) allow(fd int, rights uint64) error {
 	_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(r.fd), unix.LANDLOCK_RULE_PATH_BENEATH, uintptr(unsafe.Pointer(&attr)), 0, 0, 0)
 	if errno != 0 {
 		return errno
-	}
-	return nil
-}
-
-// allowTerminal lets the target open its own terminal by name, and no other terminal.
-func (r *ruleset) allowTerminal(denied *denies) error {
-	for fd := 0; fd <= 2; fd++ {
-		var st unix.Stat_t
-		if _, err := unix.IoctlGetTermios(fd, unix.TCGETS); err != nil || unix.Fstat(fd, &st) != nil || denied.ids[nodeOf(&st).id] {
-			continue
-		}
-		if err := r.allow(fd, fsDevice); err != nil {
-			return stageFailure("sandbox: terminal", err)
-		}
 	}
 	return nil
 }
