@@ -55,7 +55,7 @@ func TryOwnNetwork(shimPath string) error {
 	var said bytes.Buffer
 	cmd.Stderr = &said
 	if err := cmd.Run(); err != nil {
-		_, text, _ := strings.Cut(strings.TrimSpace(said.String()), "shim: error: ")
+		_, text, _ := strings.Cut(strings.TrimSpace(said.String()), ": error: ")
 		return errors.New(cmp.Or(text, err.Error()))
 	}
 	return nil

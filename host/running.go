@@ -100,10 +100,11 @@ func notStarted(last shimEvent, cause error, end End, program string, sandboxed 
 		return &wire.Error{Code: wire.SandboxUnavailable, Message: cmp.Or(said, "the shim could not apply the sandbox")}
 	case end.Signal != 0 && cause == errEnded: // by the kernel, say, for want of memory
 		return &wire.Error{Code: wire.SpawnFailed, Message: fmt.Sprintf("%q was ended before it had started: %v", program, end.Signal)}
+	case last.Event == shim.EventSpawnFailed:
+		text := cmp.Or(said, fmt.Sprintf("%q: %v", program, syscall.Errno(last.Errno)))
+		return &wire.Error{Code: wire.SpawnFailed, Message: text, Errno: last.Errno, ExitStatus: end.Status}
 	case said != "":
 		return &wire.Error{Code: wire.SpawnFailed, Message: said}
-	case last.Event == shim.EventSpawnFailed:
-		return &wire.Error{Code: wire.SpawnFailed, Message: fmt.Sprintf("%q: %v", program, syscall.Errno(last.Errno))}
 	}
 	return &wire.Error{Code: wire.SpawnFailed, Message: cause.Error()}
 }

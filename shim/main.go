@@ -188,12 +188,18 @@ func usage(msg, hint string) error {
 	return &failure{err: errors.New(msg), hint: hint, exit: ExitUsage}
 }
 
+// called is the name that this program was called by, for its messages: it may be installed under a prefix.
+var called = "shim"
+
 // Main runs the shim with the command line and environment given and returns its exit status.
 func Main(args, environ []string) int {
 	if isStage(args) {
 		return stageMain(args, environ)
 	}
 	makeUndumpable()
+	if len(args) > 0 && args[0] != "" {
+		called = oneLine(filepath.Base(args[0]))
+	}
 	if len(args) > 1 && args[1] == hookWord {
 		return refuseHook()
 	}
@@ -258,12 +264,12 @@ func (l *launch) finish(err error) int {
 
 func complain(msg, hint string) {
 	if hint != "" {
-		hint = "shim: hint: " + hint + "\n"
+		hint = called + ": hint: " + hint + "\n"
 	}
-	write(2, "shim: error: "+oneLine(msg)+"\n"+hint)
+	write(2, called+": error: "+oneLine(msg)+"\n"+hint)
 }
 
-func warn(msg string) { write(2, "shim: warning: "+msg+"\n") }
+func warn(msg string) { write(2, called+": warning: "+msg+"\n") }
 
 // write does not use the os package: there, a write to a broken pipe on 1 or 2 ends the program.
 func write(fd int, text string) int {

@@ -36,7 +36,11 @@ func attach(args []string) int {
 	if err != nil {
 		return usageError(err.Error(), "as in --detach-key ^P")
 	}
-	return attachSession(c, f.Arg(0), key)
+	v, code, ok := find(c, f.Arg(0))
+	if !ok {
+		return code
+	}
+	return attachSession(c, v, key)
 }
 
 // controlKey is the byte of a control key, -1 for none.
@@ -53,11 +57,8 @@ func controlKey(text string) (int, error) {
 }
 
 // attachSession connects this terminal, or these pipes, to a session until the session ends or the key is pressed.
-func attachSession(c *client.Client, id string, key int) int {
-	before, err := c.Session(id)
-	if err != nil {
-		return fail(err)
-	}
+func attachSession(c *client.Client, before wire.Session, key int) int {
+	id := before.SessionID
 	session, err := c.Attach(id)
 	if err != nil {
 		return fail(err)
@@ -97,12 +98,12 @@ func attachSession(c *client.Client, id string, key int) int {
 			syscall.Kill(os.Getpid(), sig.(syscall.Signal))
 		case <-detached:
 			terminal.restore()
-			fmt.Fprintf(os.Stderr, "\nhost: detached from %s\n", id)
+			fmt.Fprintf(os.Stderr, "\n%s: detached from %s\n", called(), id)
 			return 0
 		case err := <-ended:
 			terminal.restore()
 			if before.State == wire.StateEnded {
-				fmt.Fprintf(os.Stderr, "host: session %s has ended: this was its last output\n", id)
+				fmt.Fprintf(os.Stderr, "%s: session %s has ended: this was its last output\n", called(), id)
 			}
 			return afterwards(c, session, id, err)
 		}

@@ -2,10 +2,12 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"strconv"
 
 	"hostshim/host/client"
 	"hostshim/host/credential"
+	"hostshim/host/settings"
 	"hostshim/host/wire"
 )
 
@@ -64,10 +66,52 @@ func stop(args []string) int {
 		return code
 	}
 	// POST /terminate takes an unknown id too; a person who mistyped one wants to know.
-	if _, err := c.Session(f.Arg(0)); err != nil {
+	v, code, ok := find(c, f.Arg(0))
+	if !ok {
+		return code
+	}
+	if err := c.Terminate(v.SessionID, *reason); err != nil {
 		return fail(err)
 	}
-	if err := c.Terminate(f.Arg(0), *reason); err != nil {
+	return 0
+}
+
+// find is the session that a person named. It is done when ok is false.
+func find(c *client.Client, word string) (v wire.Session, code int, ok bool) {
+	v, err := c.Find(word)
+	if err == nil {
+		return v, 0, true
+	}
+	code = fail(err)
+	var unknown *wire.Error
+	if all, listed := c.Sessions(); listed == nil && errors.As(err, &unknown) && unknown.Code == wire.SessionUnknown {
+		hintSession(word, all)
+	}
+	return v, code, false
+}
+
+// hintSession names the session that was probably meant.
+func hintSession(word string, all []wire.Session) {
+	var words []string
+	for _, s := range all {
+		if words = append(words, s.SessionID); s.Name != "" {
+			words = append(words, s.Name)
+		}
+	}
+	if near := settings.Near(word, words); near != "" {
+		hint(fmt.Sprintf("the nearest is %q", near))
+	} else {
+		hint(called() + " ps -a lists them")
+	}
+}
+
+func shutdown(args []string) int {
+	f := newFlags("shutdown")
+	c, code, ok := f.connect(args, 0)
+	if !ok {
+		return code
+	}
+	if err := c.Shutdown(); err != nil {
 		return fail(err)
 	}
 	return 0

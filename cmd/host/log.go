@@ -15,7 +15,11 @@ func log(args []string) int {
 	if !ok {
 		return code
 	}
-	output, err := c.Log(f.Arg(0), *follow)
+	v, code, ok := find(c, f.Arg(0))
+	if !ok {
+		return code
+	}
+	output, err := c.Log(v.SessionID, *follow)
 	if err != nil {
 		return fail(err)
 	}
@@ -25,7 +29,7 @@ func log(args []string) int {
 	case err == nil || errors.Is(err, syscall.EPIPE):
 		return 0
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		err = fmt.Errorf("session %q: the output broke off: %s, or the host ended", f.Arg(0), tooSlow)
+		err = fmt.Errorf("session %q: the output broke off: %s, or the host ended", v.SessionID, tooSlow)
 	}
 	return fail(err)
 }

@@ -10,12 +10,10 @@ import (
 	"runtime"
 	"strings"
 	"syscall"
-	"unicode"
 
 	"hostshim/host"
-	"hostshim/host/client"
+	"hostshim/host/settings"
 	"hostshim/host/state"
-	"hostshim/host/wire"
 	"hostshim/shim"
 )
 
@@ -34,10 +32,11 @@ func commands() []command {
 		{"run", "[flags] [-- TARGET [ARG...]]", "launch in the foreground", run},
 		{"serve", "[flags]", "run the long-lived host", serve},
 		{"start", "[flags] [-- TARGET [ARG...]]", "start a session with a terminal on the running host", start},
-		{"ps", "[--json]", "list the running host's sessions", ps},
+		{"ps", "[flags]", "list the running host's sessions", ps},
 		{"log", "[-f] ID", "print a session's output", log},
 		{"attach", "[flags] ID", "connect this terminal to a session", attach},
 		{"stop", "ID", "end a session", stop},
+		{"shutdown", "", "end the running host and its sessions", shutdown},
 		{"launch", "FILE|-", "send a launch request as it is, print the answer", launch},
 		{"session", "create|list|revoke", "make, list and revoke pairings for the model proxy", session},
 		{"llm-proxy", "session create|list|revoke", "the same, by the name that relay's commands have", llmProxy},
@@ -55,7 +54,7 @@ func main() {
 
 func dispatch(args []string) int {
 	if len(args) == 0 {
-		return usageError("no command", "host --help lists them")
+		return usageError("no command", called()+" --help lists them")
 	}
 	switch args[0] {
 	case "--help", "-help", "-h", "help":
@@ -74,16 +73,24 @@ func dispatch(args []string) int {
 			return c.run(args[1:])
 		}
 	}
-	return usageError(fmt.Sprintf("unknown command %q", args[0]), "host --help lists them")
+	var known []string
+	for _, c := range commands() {
+		known = append(known, c.name)
+	}
+	return usageError(fmt.Sprintf("unknown command %q%s", args[0], nearest(args[0], known)), called()+" --help lists them")
 }
+
+const exitStatuses = `exit status: 0 done; 1 failed; 70 usage error; 78 the launch was refused; 126 the target cannot start; 127 it is not
+there. host run and attach: that of the target.
+`
 
 func help() string {
 	var b strings.Builder
-	b.WriteString("usage: host COMMAND [flags]\n\nStarts sandboxed coding agents and hands each its credential on a descriptor.\n\n")
+	b.WriteString("usage: " + called() + " COMMAND [flags]\n\nStarts sandboxed coding agents and hands each its credential on a descriptor.\n\n")
 	for _, c := range commands() {
 		fmt.Fprintf(&b, "  %-9s  %s\n", c.name, c.summary)
 	}
-	b.WriteString("\nhost COMMAND --help lists a command's flags.\n\nexit status: 0; 70 usage error; 78 refused; 1 anything else; host run: that of its target.\n")
+	fmt.Fprintf(&b, "\n%s COMMAND --help lists a command's flags.\n\n%s", called(), exitStatuses)
 	return b.String()
 }
 
@@ -112,13 +119,36 @@ func (f *flags) parse(args []string, positional int) (code int, ok bool) {
 		fmt.Print(f.help())
 		return 0, false
 	case err != nil:
-		return usageError(err.Error(), "host "+f.command+" --help lists the flags"), false
+		return usageError(f.misspelt(err), called()+" "+f.command+" --help lists the flags"), false
 	case positional >= 0 && f.NArg() > positional:
-		return usageError(fmt.Sprintf("unexpected argument %q", f.Arg(positional)), "host "+f.command+" --help shows its usage"), false
+		return usageError(fmt.Sprintf("unexpected argument %q", f.Arg(positional)), called()+" "+f.command+" --help shows its usage"), false
 	case positional >= 0 && f.NArg() < positional:
 		return usageError("an argument is missing", f.usage()), false
 	}
 	return 0, true
+}
+
+// misspelt is a mistake of the flag package in this program's words, with the flag that was probably meant.
+func (f *flags) misspelt(err error) string {
+	name, unknown := strings.CutPrefix(err.Error(), "flag provided but not defined: -")
+	if !unknown {
+		return err.Error()
+	}
+	var known []string
+	f.VisitAll(func(g *flag.Flag) { known = append(known, g.Name) })
+	word, text := dashed(name), ""
+	if near := settings.Near(name, known); near != "" {
+		text = fmt.Sprintf(", the nearest is %q", dashed(near))
+	}
+	return fmt.Sprintf("unknown flag %q%s", word, text)
+}
+
+// dashed is a flag as people write it.
+func dashed(name string) string {
+	if len(name) == 1 {
+		return "-" + name
+	}
+	return "--" + name
 }
 
 // given says whether the flag was, even with its default's value.
@@ -131,7 +161,7 @@ func (f *flags) given(name string) (yes bool) {
 func (f *flags) usage() string {
 	for _, c := range commands() {
 		if c.name == f.command {
-			return "usage: host " + strings.TrimSpace(c.name+" "+c.args)
+			return "usage: " + called() + " " + strings.TrimSpace(c.name+" "+c.args)
 		}
 	}
 	return ""
@@ -146,12 +176,8 @@ func (f *flags) help() string {
 	}
 	f.VisitAll(func(fl *flag.Flag) {
 		value, text := flag.UnquoteUsage(fl)
-		dashes := "--"
-		if len(fl.Name) == 1 {
-			dashes = "-"
-		}
 		text = strings.TrimLeft(strings.TrimPrefix(text, value), ": ")
-		fmt.Fprintf(&b, "  %-18s  %s\n", strings.TrimSpace(dashes+fl.Name+" "+value), text)
+		fmt.Fprintf(&b, "  %-18s  %s\n", strings.TrimSpace(dashed(fl.Name)+" "+value), text)
 	})
 	b.WriteString(f.more)
 	return b.String()
@@ -160,42 +186,6 @@ func (f *flags) help() string {
 // places are the files and folders to work with. An empty shimPath is the shim beside this program.
 func (f *flags) places(shimPath string) (state.Places, error) {
 	return state.Find(f.settings, f.state, shimPath)
-}
-
-func warn(text string) { say("warning", text) }
-
-func usageError(text, cure string) int {
-	say("error", text)
-	hint(cure)
-	return shim.ExitUsage
-}
-
-func hint(text string) { say("hint", text) }
-
-func say(kind, text string) { fmt.Fprintf(os.Stderr, "host: %s: %s\n", kind, oneLine(text)) }
-
-// oneLine keeps what a message quotes, a path say, from looking like a second message and from steering the terminal.
-func oneLine(text string) string {
-	return strings.Map(func(c rune) rune {
-		if unicode.IsControl(c) {
-			return '?'
-		}
-		return c
-	}, strings.ReplaceAll(text, "\n", "; "))
-}
-
-// fail prints err and is the exit status for it: 78 for a refusal, 1 for anything else.
-func fail(err error) int {
-	say("error", err.Error())
-	var noHost *client.NoHost
-	if errors.As(err, &noHost) {
-		hint("start one: host serve")
-	}
-	var refusal *wire.Error
-	if errors.As(err, &refusal) {
-		return shim.ExitRefused
-	}
-	return 1
 }
 
 func version(args []string) int {

@@ -26,18 +26,18 @@ func (f *flags) launchRequest(prefix string, args []string) (r *host.Request, co
 	if code, ok := f.parse(args, -1); !ok {
 		return nil, code, false
 	}
-	usage := fmt.Sprintf("host %s [flags] -- TARGET [ARG...]", f.command)
+	usage := fmt.Sprintf("%s %s [flags] -- TARGET [ARG...]", called(), f.command)
 	r.Argv = f.Args()
 	if n := len(args) - len(r.Argv); len(r.Argv) > 0 && (n == 0 || args[n-1] != "--") {
 		return nil, usageError(fmt.Sprintf("unexpected argument %q", r.Argv[0]), "put -- before the target: "+usage), false
 	}
 	if !slices.Contains(wire.Credentials, r.Credential) {
-		return nil, usageError(fmt.Sprintf("--credential %q", r.Credential), "one of "+strings.Join(wire.Credentials, ", ")), false
+		return nil, usageError(fmt.Sprintf("--credential %q%s", r.Credential, nearest(r.Credential, wire.Credentials)), "one of "+strings.Join(wire.Credentials, ", ")), false
 	}
 	for _, v := range env {
 		name, value, ok := strings.Cut(v, "=")
 		if !ok || name == "" {
-			return nil, usageError("--env: want NAME=VALUE", fmt.Sprintf("host %s --env NAME=VALUE -- TARGET [ARG...]", f.command)), false
+			return nil, usageError("--env: want NAME=VALUE", fmt.Sprintf("%s %s --env NAME=VALUE -- TARGET [ARG...]", called(), f.command)), false
 		}
 		r.Env[name] = value
 	}

@@ -47,7 +47,7 @@ func run(args []string) int {
 		return fail(err)
 	}
 	if end.Missing != "" {
-		hint(fmt.Sprintf("template %q runs %q: install that, or name a target: host run -- TARGET [ARG...]", r.TemplateID, end.Missing))
+		hint(fmt.Sprintf("template %q runs %q: install that, or name a target: %s run -- TARGET [ARG...]", r.TemplateID, end.Missing, called()))
 	}
 	if end.Installer != "" {
 		hint("the package was installed without its set-up: node " + end.Installer)
@@ -57,7 +57,7 @@ func run(args []string) int {
 		if r.TemplateID != "claude-code" {
 			template = "--template " + r.TemplateID + " "
 		}
-		hint("to continue this conversation, in this folder: host run " + template + "-- claude --resume " + end.Resume)
+		hint("to continue this conversation, in this folder: " + called() + " run " + template + "-- claude --resume " + end.Resume)
 	}
 	if (end.Shim == syscall.SIGINT || end.Shim == syscall.SIGQUIT) && shim.ByDefault(end.Shim) {
 		// The terminal's key ended the target: end by it too, so that a script around this ends as well (S18).

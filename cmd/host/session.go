@@ -29,13 +29,13 @@ example: eval "$(host session create --client-id my-sandbox --env)"
 func llmProxy(args []string) int {
 	switch {
 	case len(args) == 0:
-		return usageError("no llm-proxy command", "host session --help shows its usage")
+		return usageError("no llm-proxy command", called()+" session --help shows its usage")
 	case args[0] == "session":
 		return session(args[1:])
 	case strings.HasPrefix(args[0], "-"):
 		return session(args)
 	}
-	return usageError(fmt.Sprintf("unknown llm-proxy command %q", args[0]), "host session --help shows its usage")
+	return usageError(fmt.Sprintf("unknown llm-proxy command %q%s", args[0], nearest(args[0], []string{"session"})), called()+" session --help shows its usage")
 }
 
 // sessionFlags are those of all session commands.
@@ -88,12 +88,12 @@ func session(args []string) int {
 // misused says what is wrong with the words of a session command, and the cure; "": nothing. The complexity: one case a
 // mistake.
 func (f *sessionFlags) misused(known bool) (text, cure string) {
-	cure = "host session --help shows its usage"
+	cure = called() + " session --help shows its usage"
 	switch {
 	case f.verb == "":
 		return "no session command", cure
 	case !known:
-		return fmt.Sprintf("unknown session command %q", f.verb), cure
+		return fmt.Sprintf("unknown session command %q%s", f.verb, nearest(f.verb, []string{"create", "list", "revoke"})), cure
 	case f.verb == "create" && f.clientID == "":
 		return "session create needs --client-id", cure
 	case f.verb != "create" && (f.asEnv || f.clientID != "" || f.given("idle-timeout")):
@@ -103,7 +103,7 @@ func (f *sessionFlags) misused(known bool) (text, cure string) {
 	case f.given("idle-timeout") && (f.idle < time.Second || f.idle%time.Second != 0):
 		return fmt.Sprintf("--idle-timeout %v: want whole seconds, at least one", f.idle), cure
 	case f.verb == "revoke" && !pairingID(f.Arg(0)):
-		return fmt.Sprintf("%q is no pairing's id: want 16 lower-case hex characters", f.Arg(0)), "host session list shows them"
+		return fmt.Sprintf("%q is no pairing's id: want 16 lower-case hex characters", f.Arg(0)), called() + " session list shows them"
 	}
 	return "", ""
 }

@@ -56,7 +56,7 @@ func start(args []string) int {
 		return fail(err)
 	}
 	if attachTo {
-		return attachSession(c, v.SessionID, defaultDetach)
+		return attachSession(c, v, defaultDetach)
 	}
 	fmt.Println(v.SessionID)
 	return 0

@@ -27,6 +27,7 @@ import (
 
 // Client makes requests. It is safe for use by several goroutines.
 type Client struct {
+	places state.Places
 	socket string
 	bearer credential.Secret
 	http   *http.Client
@@ -51,7 +52,7 @@ func New(p state.Places, bearer credential.Secret) (*Client, error) {
 	if err := p.CheckSocket(); err != nil {
 		return nil, err
 	}
-	c := &Client{socket: p.Socket(), bearer: bearer}
+	c := &Client{places: p, socket: p.Socket(), bearer: bearer}
 	c.http = &http.Client{Transport: &http.Transport{
 		DisableCompression: true,
 		DialContext:        func(ctx context.Context, _, _ string) (net.Conn, error) { return c.dial(ctx) },

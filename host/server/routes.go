@@ -24,6 +24,7 @@ func (s *server) routes(pairings http.Handler) http.Handler {
 	mux.HandleFunc("POST /sessions/{id}/input", s.onSession(s.handleInput))
 	mux.HandleFunc("POST /sessions/{id}/resize", s.onSession(s.handleResize))
 	mux.HandleFunc("GET /status", s.handleStatus)
+	mux.HandleFunc("POST /shutdown", s.handleShutdown)
 	mux.Handle("/v1/llm-proxy/", pairings)
 	return s.authenticate(mux)
 }
@@ -119,6 +120,19 @@ func (s *server) handleTerminate(w http.ResponseWriter, r *http.Request) {
 		session.terminate(wire.EndClosed)
 	}
 	w.WriteHeader(http.StatusNoContent)
+}
+
+// handleShutdown has the host stop as TERM does, and answers at once: the end of the host takes as long as its sessions'.
+func (s *server) handleShutdown(w http.ResponseWriter, r *http.Request) {
+	if _, err := readBody(w, r); err != nil {
+		fail(w, err)
+		return
+	}
+	select {
+	case s.asked <- struct{}{}:
+	default: // it was asked before
+	}
+	w.WriteHeader(http.StatusAccepted)
 }
 
 // takeMembers reads a small JSON body.

@@ -41,7 +41,8 @@ type server struct {
 	bodies   bodies
 	trust    bool // no_new_privs tells a session's process from another
 	begun    time.Time
-	lock     *os.File // host.lock, held until the process is gone: a session may outlast Serve
+	asked    chan struct{} // holds an element when a client asked for the end
+	lock     *os.File      // host.lock, held until the process is gone: a session may outlast Serve
 }
 
 // Serve runs a long-lived host until stop gives a signal; a second one makes the end quick. It is the agenda of H02.
@@ -64,6 +65,8 @@ func Serve(config Config, stop <-chan os.Signal) error {
 	case err = <-failed:
 	case sig := <-stop:
 		s.Log.Info("host stops", "signal", sig.String())
+	case <-s.asked:
+		s.Log.Info("host stops", "request", "POST /shutdown")
 	}
 	s.endSessions(stop)
 	ctx, cancel := context.WithTimeout(context.Background(), stopWithin)
@@ -77,7 +80,7 @@ func Serve(config Config, stop <-chan os.Signal) error {
 
 // open makes a host that is ready to serve: the one of its state folder, with nothing left of a killed one.
 func open(config Config) (s *server, err error) {
-	s = &server{Config: config, digest: sha256.Sum256(config.Bearer.Reveal()), trust: !confined(), begun: time.Now(),
+	s = &server{Config: config, digest: sha256.Sum256(config.Bearer.Reveal()), trust: !confined(), begun: time.Now(), asked: make(chan struct{}, 1),
 		sessions: &registry{log: config.Log, byID: map[string]*session{}}}
 	if !s.trust && config.Bearer.Empty() {
 		return nil, errors.New("this host itself has no_new_privs, so the flag tells no session from another program: give a bearer with --bearer-fd")

@@ -15,8 +15,12 @@ import (
 // startWithin is how long a target may take to start (H04).
 const startWithin = 10 * time.Second
 
-// killAfter is how long a session has to end by itself after TERM.
-const killAfter = 3 * time.Second
+// How long a session has to end by itself after TERM. An interactive shell ignores TERM, and obeys the HUP that a closed
+// terminal sends; it comes late, since it cuts short what a program does to end well.
+const (
+	hangUpAfter = 2 * time.Second // terminals only
+	killAfter   = 3 * time.Second
+)
 
 // session is one launch of a long-lived host, from its reservation until it is forgotten.
 type session struct {
@@ -147,7 +151,7 @@ func (s *session) watchIdle() {
 	})
 }
 
-// terminate ends the session: TERM to the target's group now, KILL after 3 s (H08). It does not wait.
+// terminate ends the session: TERM to the target's group now, on a terminal HUP after 2 s, KILL after 3 s (H08, U02). It does not wait.
 func (s *session) terminate(reason string) {
 	s.mu.Lock()
 	first := s.closing == "" && s.shown.State != wire.StateEnded
@@ -169,11 +173,24 @@ func (s *session) signal() {
 		return
 	}
 	s.running.Signal(syscall.SIGTERM)
-	timer := time.AfterFunc(killAfter, s.kill)
+	timers := []*time.Timer{time.AfterFunc(killAfter, s.kill)}
+	if s.streams.child.Terminal {
+		timers = append(timers, time.AfterFunc(hangUpAfter, s.hangUp))
+	}
 	go func() {
 		<-s.done
-		timer.Stop()
+		for _, t := range timers {
+			t.Stop()
+		}
 	}()
+}
+
+func (s *session) hangUp() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.running != nil && !s.gone {
+		s.running.Signal(syscall.SIGHUP)
+	}
 }
 
 func (s *session) kill() {

@@ -3,6 +3,7 @@ package server
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"hostshim/host"
@@ -76,15 +77,15 @@ func (s *server) abandon(ses *session, cause error) error {
 	running := ses.running
 	ses.signal()
 	end := ses.wait()
-	err := running.NotStarted(cause, end, ses.shimError())
+	err := running.NotStarted(cause, end, ses.shimError(filepath.Base(s.Places.Shim)))
 	running.Close()
 	ses.out.end()
 	close(ses.done)
 	return err
 }
 
-// shimError is what the shim said before it gave up: its own error, never a target's line.
-func (s *session) shimError() string {
+// shimError is what the shim, called so, said before it gave up: its own error, never a target's line.
+func (s *session) shimError(shim string) string {
 	var lines []string
 	if s.stderr != nil {
 		lines = s.stderr.tail()
@@ -92,7 +93,7 @@ func (s *session) shimError() string {
 		lines = strings.Split(string(s.out.snapshot()), "\r\n")
 	}
 	for _, line := range lines {
-		if text, ok := strings.CutPrefix(line, "shim: error: "); ok {
+		if text, ok := strings.CutPrefix(line, shim+": error: "); ok {
 			return fmt.Sprintf("%.1024s", text)
 		}
 	}

@@ -221,6 +221,23 @@ func Nearest(name string, known []string) (nearest string, letters int) {
 	return nearest, letters
 }
 
+// Near is what Nearest finds, where that is near enough for a person to have meant it; else "".
+func Near(name string, known []string) string {
+	nearest, letters := Nearest(name, known)
+	switch {
+	case len(name) < 2:
+		return ""
+	case letters <= max(1, min(len(name), len(nearest))/3):
+		return nearest
+	}
+	for _, k := range known {
+		if strings.HasPrefix(k, name) {
+			return k
+		}
+	}
+	return ""
+}
+
 // distance counts the letters to insert, leave out, replace or swap with their neighbour on the way from a to b.
 func distance(a, b []rune) int {
 	var before, last, row []int

@@ -212,7 +212,11 @@ type UnknownTemplate struct {
 }
 
 func (e *UnknownTemplate) Error() string {
-	return fmt.Sprintf("unknown template %q, known are: %s", e.id, strings.Join(e.known, ", "))
+	near := ""
+	if id := Near(e.id, e.known); id != "" {
+		near = fmt.Sprintf(": the nearest is %q", id)
+	}
+	return fmt.Sprintf("unknown template %q, known are: %s%s", e.id, strings.Join(e.known, ", "), near)
 }
 
 func (t Template) sameID(other Template) bool { return t.ID == other.ID }

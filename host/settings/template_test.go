@@ -24,7 +24,7 @@ func TestX05Template(t *testing.T) {
 		{mine, "claude-code", Template{ID: "claude-code", Command: "other"}, ""},
 		{mine, "mine", mine.Templates[0], ""},
 		{plain, "mine", Template{}, `unknown template "mine", known are: claude-brokered, claude-code, shell`},
-		{mine, "Mine\n", Template{}, `unknown template "Mine\n", known are: claude-brokered, claude-code, mine, shell`},
+		{mine, "Mine\n", Template{}, `unknown template "Mine\n", known are: claude-brokered, claude-code, mine, shell: the nearest is "mine"`},
 		{plain, "", Template{}, `unknown template "", known are: claude-brokered, claude-code, shell`},
 	} {
 		got, err := c.settings.Template(c.id)

@@ -27,6 +27,10 @@ var Credentials = []string{CredentialAuto, CredentialToken, CredentialPairing, C
 type Error struct {
 	Code    string `json:"error"`
 	Message string `json:"message"`
+
+	// Of a target that could not be started:
+	Errno      int `json:"errno,omitempty"`       // the system's number for the reason
+	ExitStatus int `json:"exit_status,omitempty"` // what the shim ended with: 127 not found, 126 cannot start
 }
 
 func (e *Error) Error() string { return e.Code + ": " + e.Message }
