@@ -216,12 +216,16 @@ func (b *Broker) shared() (*llmproxy.Proxy, error) {
 }
 
 // serveOwnNetwork takes the listener that the shim's second stage made inside the session's network before it became the
-// target. It serves the session's pairing there and nothing else (B04). Without a pairing nothing there answers.
+// target. It serves the session's pairing there and nothing else (B04). Without a pairing nothing there answers, and with
+// no network at all there is no listener.
 func (r *Running) serveOwnNetwork() error {
 	if r.listener == nil {
 		return nil
 	}
 	defer r.listener.Close()
+	if !r.Plan.listens() {
+		return nil
+	}
 	l, err := receiveListener(r.listener)
 	if err != nil {
 		return err

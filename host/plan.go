@@ -10,6 +10,7 @@ import (
 
 	"hostshim/host/credential"
 	"hostshim/host/protect"
+	"hostshim/host/reach"
 	"hostshim/host/sandbox"
 	"hostshim/host/settings"
 	"hostshim/host/state"
@@ -28,7 +29,8 @@ type Plan struct {
 	argv      []string
 	env       []string
 	token     credential.Secret // what descriptor 5 will carry, if it is known by now
-	network   string            // shim.NetworkOpen or shim.NetworkModel
+	network   string            // shim.NetworkOpen, NetworkModel or NetworkNone, as the template says
+	hosts     reach.Hosts       // what a closed network reaches beside (N01)
 	profile   *sandbox.Profile  // nil: unsandboxed, or the caller brought a profile
 	terminals []string          // those on descriptors 0 to 2, where a profile names them (macOS)
 	temp      string            // folder of the session's own, removed at its end
@@ -142,14 +144,11 @@ func (h *Host) decideCredential(p *Plan, t settings.Template, configured bool) e
 		return err
 	}
 	byName := r.Credential == wire.CredentialToken || !r.Token.Empty()
-	if p.Sandboxed && t.Network == shim.NetworkModel {
-		p.network = shim.NetworkModel
-		if give == wire.CredentialToken {
-			if byName || t.Credential == wire.CredentialToken {
-				return invalid(`template %q has "network": "model", where a token is of no use: ask for a pairing`, t.ID)
-			}
-			give = wire.CredentialPairing // the proxy takes nothing else
-		}
+	if err := p.decideNetwork(t); err != nil {
+		return err
+	}
+	if give, err = p.fitNetwork(t, give, byName); err != nil {
+		return err
 	}
 	p.Credential = h.orWithout(r, p.Sandboxed, t, configured, give, byName)
 	return nil

@@ -50,13 +50,13 @@ func (h *Host) planEnv(p *Plan, t settings.Template) error {
 	fromTemplate := t.Env
 	if p.config != "" {
 		own = append(own, t.Agent.ConfigVar+"="+p.config)
-		fromTemplate = agentEnv(t.Agent, p.config, os.Geteuid() == 0, p.network == shim.NetworkModel)
+		fromTemplate = agentEnv(t.Agent, p.config, os.Geteuid() == 0, p.network != shim.NetworkOpen)
 	}
 	if p.Credential != wire.CredentialNone {
 		own = append(own, shim.EnvTokenFD+"="+strconv.Itoa(shim.TokenFD))
 	}
 	env, warnings, err := buildEnv(envSpec{
-		Base: h.config.Environ, Template: fromTemplate, Request: p.request.Env, Own: own, ModelKey: p.request.ModelKey,
+		Base: p.proxied(h.config.Environ), Template: fromTemplate, Request: p.request.Env, Own: own, ModelKey: p.request.ModelKey,
 		Passthrough: slices.Concat(t.EnvPassthrough, p.request.KeepEnv), Credential: p.Credential,
 		Guarded: p.Sandboxed && p.request.Kind == wire.KindRun,
 	})
@@ -79,7 +79,7 @@ func (h *Host) planProfile(p *Plan, t settings.Template, private []string) error
 	}
 	private = append(private, h.config.Places.State, h.config.Places.Settings)
 	port := shim.ModelPort
-	if p.network == shim.NetworkModel && !OwnNetworks {
+	if p.profileNetwork() == shim.NetworkModel && !OwnNetworks {
 		var err error
 		if _, port, err = h.config.Broker.listening(); err != nil {
 			return unavailable(err)
@@ -98,7 +98,7 @@ func (h *Host) planProfile(p *Plan, t settings.Template, private []string) error
 		GOOS: runtime.GOOS, Home: home, ConfigHome: os.Getenv("XDG_CONFIG_HOME"), WorkDir: p.request.Directory, TempDir: p.temp, UserTempDir: state.UserTemp(),
 		Program: FindProgram(p.argv[0], path, p.request.Directory), Path: path,
 		Read: t.Read, ReadIfThere: t.ReadIfThere, ReadWrite: readWrite, Deny: t.Deny, Granted: granted, Private: private,
-		Network: p.network, ModelPort: port, Terminals: p.terminals, ListAbove: t.Agent != nil && t.Agent.ListsAbove,
+		Network: p.profileNetwork(), ModelPort: port, Terminals: p.terminals, ListAbove: t.Agent != nil && t.Agent.ListsAbove,
 	})
 	if err != nil {
 		return unavailable(err)
@@ -159,11 +159,6 @@ func refuseHome(dir, home string, t settings.Template) error {
 		}
 	}
 	return invalid(`directory %q is your home folder, or holds it: name a project with --dir, or grant the folder by name, as with "read_write": ["~"] in a template`, dir)
-}
-
-// ownNetwork says whether the session gets a network namespace, with a listener made inside (X09).
-func (p *Plan) ownNetwork() bool {
-	return OwnNetworks && p.network == shim.NetworkModel && p.Sandboxed
 }
 
 // profilePath is where the session's profile lies; "" unsandboxed.

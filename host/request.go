@@ -30,6 +30,7 @@ type Request struct {
 	Argv        []string
 	ExtraArgs   []string
 	Env         map[string]string
+	AllowHosts  []string      // hosts that a closed network reaches beside the template's (N01)
 	KeepEnv     []string      // names that the target keeps although they look like credentials
 	Cols, Rows  int           // pty: size of the terminal
 	Idle        time.Duration // 0: never

@@ -29,8 +29,8 @@ with its status.
   --status-fd N          write status events, one JSON object a line, to this descriptor
                          (default 4, if that is a pipe or socket)
   --own-gomaxprocs       GOMAXPROCS is set for the shim alone: TARGET does not get it
-  --listener-fd N        hand the listener of the sandbox's own network back over this Unix socket;
-                         only the host has a use for it
+  --listener-fd N        a network of its own for the sandbox, whose listener comes back over this Unix
+                         socket; only the host has a use for it
   --help, --version
 
 exit status: the target's own, or 128 + signal; 127 not found, 126 cannot start; 78 identity refused;

@@ -35,13 +35,14 @@ func mayMakeNetworks() bool {
 	return os.Geteuid() == 0 && caps[0].Effective&need == need
 }
 
-// stageNetwork makes the model network (X09). The new namespace has only a loopback device, which is down. This brings
-// it up, makes the listener for the host's proxy, and sends it to the host. A socket stays in the namespace where it was
-// made. So the host accepts on it directly, and nobody else on the machine can reach it.
+// stageNetwork makes a network of the session's own (X09). The new namespace has only a loopback device, which is down.
+// This brings it up and, for the network "model", makes the listener for the host's proxy, and sends it to the host. A
+// socket stays in the namespace where it was made. So the host accepts on it directly, and nobody else on the machine can
+// reach it. The namespace itself was made because a listener socket was given, also where no listener is to come.
 func stageNetwork(p *Policy, listener bool) error {
-	if model := p.Network == NetworkModel; model != listener {
-		if model {
-			return stageFailure(`sandbox: network "model"`, errors.New("no listener socket was given"))
+	if own := p.ownNetwork(); own != listener {
+		if own {
+			return stageFailure(`sandbox: network "`+p.Network+`"`, errors.New("no listener socket was given"))
 		}
 		return stageFailure("sandbox: listener", errors.New(`a socket was given, but the network is "open"`))
 	}
@@ -51,14 +52,16 @@ func stageNetwork(p *Policy, listener bool) error {
 	if err := raiseLoopback(); err != nil {
 		return networkFailure(err)
 	}
+	defer unix.Close(stageListenerFD)
+	if p.Network == NetworkNone {
+		return nil
+	}
 	fd, err := listenOnLoopback()
 	if err != nil {
 		return stageFailure("sandbox: listener", err)
 	}
-	err = unix.Sendmsg(stageListenerFD, []byte{0}, unix.UnixRights(fd), nil, unix.MSG_NOSIGNAL)
-	unix.Close(fd)
-	unix.Close(stageListenerFD)
-	if err != nil {
+	defer unix.Close(fd)
+	if err := unix.Sendmsg(stageListenerFD, []byte{0}, unix.UnixRights(fd), nil, unix.MSG_NOSIGNAL); err != nil {
 		return stageFailure("sandbox: listener", err)
 	}
 	return nil
@@ -100,7 +103,7 @@ func listenOnLoopback() (int, error) {
 // networkFailure says why no network namespace can be made. Systems switch user namespaces off in several ways: the
 // clone fails, the write of the id maps fails, or the new capabilities have no effect.
 func networkFailure(err error) error {
-	e := &stageError{Sandbox: true, Step: `sandbox: network "model"`}
+	e := &stageError{Sandbox: true, Step: "sandbox: network of its own"}
 	if !errors.As(err, &e.Errno) {
 		e.Reason = err.Error()
 	}

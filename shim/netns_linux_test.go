@@ -81,6 +81,33 @@ func TestModelNetwork(t *testing.T) {
 	})
 }
 
+// TestNoNetwork: no listener comes out, nothing answers, and the target is as confined as in the model network.
+func TestNoNetwork(t *testing.T) {
+	asUsers(t, func(r *trial) {
+		host := modelNetwork(r)
+		r.policy.Network = NetworkNone
+		outside, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		defer outside.Close()
+		proxy := net.JoinHostPort(ModelAddr, "8787")
+		got := r.probe("dial", proxy, outside.Addr().String(), "192.0.2.1:80")
+		r.want(got, proxy, "ECONNREFUSED")
+		r.want(got, outside.Addr().String(), "ECONNREFUSED")
+		r.want(got, "192.0.2.1:80", "ENETUNREACH")
+		got = r.probe("attack", "1")
+		for call, want := range map[string]string{"inet": "ok", "route": "ok", "unix": "EPERM", "vsock": "EPERM"} {
+			r.want(got, call, want)
+		}
+		r.listen.Close()
+		unix.SetsockoptTimeval(int(host.Fd()), unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Sec: 10})
+		if n, m, _, _, err := unix.Recvmsg(int(host.Fd()), make([]byte, 8), make([]byte, 64), 0); n != 0 || m != 0 || err != nil {
+			r.t.Errorf("%d bytes and %d of control came out, %v", n, m, err)
+		}
+	})
+}
+
 func TestModelNetworkTarget(t *testing.T) {
 	asUsers(t, func(r *trial) {
 		modelNetwork(r)
@@ -118,6 +145,8 @@ func TestModelNetworkNeedsItsListener(t *testing.T) {
 	asUsers(t, func(r *trial) {
 		r.policy.Network = NetworkModel
 		r.refused(`refused: sandbox: network "model": no listener socket was given (sandbox true)`, r.self)
+		r.policy.Network = NetworkNone
+		r.refused(`refused: sandbox: network "none": no listener socket was given (sandbox true)`, r.self)
 		modelNetwork(r)
 		r.policy.Network = NetworkOpen
 		r.refused(`refused: sandbox: listener: a socket was given, but the network is "open" (sandbox true)`, r.self)
@@ -126,7 +155,7 @@ func TestModelNetworkNeedsItsListener(t *testing.T) {
 
 func TestNetworkFailureNamesTheCure(t *testing.T) {
 	text := networkFailure(&os.PathError{Op: "fork/exec", Path: "/proc/self/exe", Err: unix.EPERM}).Error()
-	for _, want := range []string{`network "model": operation not permitted`, "kernel.unprivileged_userns_clone", "user.max_user_namespaces",
+	for _, want := range []string{`network of its own: operation not permitted`, "kernel.unprivileged_userns_clone", "user.max_user_namespaces",
 		"kernel.apparmor_restrict_unprivileged_userns", `"network": "open"`} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q lacks %q", text, want)

@@ -17,7 +17,8 @@ const PolicyVersion = 1
 // What a policy says about the network (X09).
 const (
 	NetworkOpen  = "open"  // the machine's network, untouched
-	NetworkModel = "model" // a network of its own, in which only the model proxy exists
+	NetworkModel = "model" // a network of its own, in which only the host's listener exists
+	NetworkNone  = "none"  // a network of its own, in which nothing is
 )
 
 // Policy is a Linux sandbox profile: it lists what one session may reach, and all else is denied (X04). The host writes
@@ -31,12 +32,15 @@ type Policy struct {
 	Deny      []string `json:"deny"`       // win over every grant; a path that does not exist yet is denied by its name
 	Private   []string `json:"private"`    // get nothing from a grant of a folder around them (X16)
 	ReadOnly  []string `json:"read_only"`  // get no more than reading from a grant of a folder around them (X16)
-	Network   string   `json:"network"`    // NetworkOpen or NetworkModel
+	Network   string   `json:"network"`    // NetworkOpen, NetworkModel or NetworkNone
 
 	// Protect are files and folders inside grants that cannot be written all the same (X17). All outside the grants is
 	// read-only then as well, with modes and times. It needs a network of the session's own. nil: neither.
 	Protect []string `json:"protect,omitzero"`
 }
+
+// ownNetwork says whether the session has a network of its own.
+func (p *Policy) ownNetwork() bool { return p.Network == NetworkModel || p.Network == NetworkNone }
 
 // ParsePolicy reads a policy. A sandbox is never applied in part, so these are errors: an unknown or repeated member,
 // trailing data, another version, and a path that is not absolute and clean (X03).
@@ -50,11 +54,11 @@ func ParsePolicy(data []byte) (*Policy, error) {
 	if p.Version != PolicyVersion {
 		return nil, fmt.Errorf("version %d, want %d", p.Version, PolicyVersion)
 	}
-	if p.Network != NetworkOpen && p.Network != NetworkModel {
-		return nil, fmt.Errorf("network %q, want %q or %q", p.Network, NetworkOpen, NetworkModel)
+	if p.Network != NetworkOpen && !p.ownNetwork() {
+		return nil, fmt.Errorf("network %q, want %q, %q or %q", p.Network, NetworkOpen, NetworkModel, NetworkNone)
 	}
-	if p.Protect != nil && p.Network != NetworkModel {
-		return nil, fmt.Errorf("protect needs network %q", NetworkModel)
+	if p.Protect != nil && !p.ownNetwork() {
+		return nil, fmt.Errorf("protect needs network %q or %q", NetworkModel, NetworkNone)
 	}
 	for _, list := range [][]string{p.Read, p.ReadWrite, p.Devices, p.Deny, p.Private, p.ReadOnly, p.Protect} {
 		for _, path := range list {

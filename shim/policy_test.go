@@ -26,8 +26,8 @@ func TestParsePolicy(t *testing.T) {
 		{"wrong type inside", `["/w/t"]`, `["/w/t",7]`, `member "deny"`},
 		{"other version", `:1,`, `:2,`, "version 2, want 1"},
 		{"no version", `"version":1,`, ``, "version 0, want 1"},
-		{"no network", `"open"`, `""`, `network "", want "open" or "model"`},
-		{"protect with an open network", `"network"`, `"protect":[],"network"`, `protect needs network "model"`},
+		{"no network", `"open"`, `""`, `network "", want "open", "model" or "none"`},
+		{"protect with an open network", `"network"`, `"protect":[],"network"`, `protect needs network "model" or "none"`},
 		{"protect, relative", `"network":"open"`, `"protect":["a"],"network":"model"`, `path "a" is not absolute and clean`},
 		{"relative", `"/w/t"`, `"w/t"`, `path "w/t" is not absolute and clean`},
 		{"not clean", `"/w/t"`, `"/w/../t"`, "not absolute and clean"},
@@ -56,6 +56,7 @@ func TestParsePolicy(t *testing.T) {
 func FuzzParsePolicy(f *testing.F) {
 	f.Add([]byte(`{"version":1,"read":["/usr"],"deny":["/w/t"],"network":"open"}`))
 	f.Add([]byte(`{"version":1,"protect":["/w/.git"],"network":"model"}`))
+	f.Add([]byte(`{"version":1,"protect":["/w/.git"],"network":"none"}`))
 	f.Add([]byte(`{"version":1,"devices":null,"network":"model"} `))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		p, err := ParsePolicy(data)

@@ -62,7 +62,7 @@ func becomeTarget(args, environ []string) error {
 	if err := rules.enforce(); err != nil {
 		return err
 	}
-	if err := loadFilter(policy.Network == NetworkModel); err != nil {
+	if err := loadFilter(policy.ownNetwork()); err != nil {
 		return err
 	}
 	if s.ownProcs {

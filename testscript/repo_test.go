@@ -89,13 +89,14 @@ var mayImport = map[string][]string{
 	"host/doctor": {"host", "host/credential", "host/sandbox", "host/settings", "host/state", "host/wire", "shim"},
 	"host/client": {"host/credential", "host/state", "host/wire"},
 
-	"host": {"host/credential", "host/llmproxy", "host/protect", "host/sandbox", "host/settings", "host/state", "host/wire", "shim"},
+	"host": {"host/credential", "host/llmproxy", "host/protect", "host/reach", "host/sandbox", "host/settings", "host/state", "host/wire", "shim"},
 
-	"host/settings":   {"host/credential", "host/wire", "shim"},
+	"host/settings":   {"host/credential", "host/reach", "host/wire", "shim"},
 	"host/state":      {"host/wire", "shim"},
-	"host/llmproxy":   {"host/credential", "shim"},
+	"host/llmproxy":   {"host/credential", "host/reach", "shim"},
 	"host/sandbox":    {"shim"},
 	"host/protect":    {},
+	"host/reach":      {},
 	"host/credential": {"shim"},
 	"host/wire":       {},
 	"shim":            {},

@@ -66,6 +66,8 @@ func runDoctor(args []string) int {
 func doctorInside(args []string) int {
 	if len(args) == 2 && args[0] == "model" {
 		return doctorInsideModel(args[1])
+	} else if len(args) == 2 && args[0] == "none" {
+		return report(doctor.InsideModel{Other: reached(args[1])})
 	} else if len(args) != 1 {
 		return shim.ExitUsage
 	}
@@ -93,10 +95,7 @@ func doctorInside(args []string) int {
 	}
 	_, err = os.ReadDir(".")
 	found.List = words(err)
-	if err := json.NewEncoder(os.Stdout).Encode(found); err != nil {
-		return 1
-	}
-	return 0
+	return report(found)
 }
 
 // descriptors lists what came through exec: the language runtime's own are close-on-exec.
@@ -131,11 +130,22 @@ func doctorInsideModel(past string) int {
 	}
 	found := doctor.InsideModel{Sum: fmt.Sprintf("%x", sha256.Sum256(pairing))}
 	found.Answer = askModel(os.Getenv("ANTHROPIC_BASE_URL")+"/v1/messages", string(pairing))
-	if found.Other = "it answers"; !answers(past) {
-		found.Other = "refused"
+	found.Other = reached(past)
+	return report(found)
+}
+
+func report(found any) int {
+	if err := json.NewEncoder(os.Stdout).Encode(found); err != nil {
+		return 1
 	}
-	json.NewEncoder(os.Stdout).Encode(found)
 	return 0
+}
+
+func reached(address string) string {
+	if answers(address) {
+		return "it answers"
+	}
+	return "refused"
 }
 
 // answers says whether anything listens at the address of url.

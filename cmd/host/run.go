@@ -32,12 +32,17 @@ func run(args []string) int {
 		keep = append(keep, name)
 		return nil
 	})
+	var hosts []string
+	f.Func("allow-host", "`HOST` a closed network reaches this host too, as example.com:8443 or *.example.com; may be given several times", func(v string) error {
+		hosts = append(hosts, v)
+		return nil
+	})
 	f.more = runMore
 	r, code, ok := f.launchRequest("run", args)
 	if !ok {
 		return code
 	}
-	r.KeepEnv = keep
+	r.KeepEnv, r.AllowHosts = keep, hosts
 	places, err := f.places(shimPath)
 	if err != nil {
 		return fail(err)

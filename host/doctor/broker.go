@@ -16,7 +16,7 @@ import (
 	"hostshim/shim"
 )
 
-// InsideModel is what a brokered program in the sandbox found.
+// InsideModel is what a program in a sandbox with a network of its own found.
 type InsideModel struct {
 	Sum    string `json:"sha256"` // of what descriptor 5 gave
 	Answer string `json:"answer"` // what the model proxy said to a request that presented it
@@ -75,6 +75,7 @@ func (d *doctor) checkBroker() {
 		err = d.writeSettings(map[string]any{
 			"llm_proxy": map[string]string{"upstream": p.url},
 			"terminal_templates": []map[string]string{
+				{"id": "doctor-none", "credential": wire.CredentialNone, "network": shim.NetworkNone},
 				{"id": "doctor-open", "credential": wire.CredentialPairing},
 				{"id": "doctor-model", "credential": wire.CredentialPairing, "network": shim.NetworkModel},
 			},
@@ -87,7 +88,23 @@ func (d *doctor) checkBroker() {
 	d.brokered("brokered", "doctor-open", p, cure, "")
 	if host.OwnNetworks {
 		d.brokered(checkNetwork, "doctor-model", p, "the message names it; templates that ask for this network are refused until then", "refused")
+		d.unconnected(p)
 	}
+}
+
+// unconnected tries a launch without any network.
+func (d *doctor) unconnected(p *provider) {
+	const cure = "do not rely on \"network\": \"none\" on this machine, and report this"
+	var found InsideModel
+	out, err := d.try("doctor-none", wire.CredentialNone, insideWithin, append(slices.Clone(d.Inside), "none", p.url)...)
+	if err == nil && json.Unmarshal(out, &found) != nil {
+		err = fmt.Errorf("the target said %.200q", out)
+	}
+	if err != nil {
+		d.add("no network", err, "", cure)
+		return
+	}
+	d.judge("no network", cure, "nothing answers inside", []compare{{"dialling", found.Other, "refused"}})
 }
 
 // brokered is one round trip. With other set, dialling past the proxy must not work.

@@ -13,7 +13,7 @@ var refusals = []struct {
 	want string
 }{
 	{"system", func(s *Spec) { s.GOOS = "plan9" }, `no sandbox for system "plan9"`},
-	{"network", func(s *Spec) { s.Network = "none" }, `network "none", want "open" or "model"`},
+	{"network", func(s *Spec) { s.Network = "closed" }, `network "closed", want "open", "model" or "none"`},
 	{"working directory missing", func(s *Spec) { s.WorkDir = "/srv/none" }, `working directory "/srv/none": no such file or directory`},
 	{"working directory a file", func(s *Spec) { s.WorkDir = "/home/ann/.ssh/id" }, `working directory "/home/ann/.ssh/id": not a directory`},
 	{"working directory /", func(s *Spec) { s.WorkDir = "/" }, `working directory "/": the whole file system is never granted`},

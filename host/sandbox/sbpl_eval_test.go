@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"hostshim/shim"
 )
 
 // sexpr is one expression of a profile: an atom, a string, or a list.
@@ -122,6 +120,7 @@ func TestProfilesDecide(t *testing.T) {
 			[]string{home + "/Library/Application Support/relay-host/state/host.sock"}},
 		{"08-model-network", "network-outbound", []string{"localhost:49200", home + "/run/agent.sock"},
 			[]string{"localhost:22", "example.com:443", "/private/var/run/mDNSResponder"}},
+		{"13-no-network", "network-outbound", nil, []string{"localhost:49200", "localhost:22", "example.com:443", "/private/var/run/mDNSResponder"}},
 		{"08-model-network", "mach-lookup", []string{"com.apple.trustd.agent", "com.apple.logd"},
 			[]string{"com.apple.dnssd.service", "com.apple.nsurlsessiond", "com.apple.SecurityServer", "com.apple.coreservices.launchservicesd"}},
 		{"02-template", "file-write-data",
@@ -172,7 +171,7 @@ func TestProfilesKeepSecrets(t *testing.T) {
 				t.Errorf("%s: %s", c.name, op)
 			}
 		}
-		if spec.Network == shim.NetworkModel && judge(rules, "mach-lookup", "com.apple.any") {
+		if spec.Network != "" && judge(rules, "mach-lookup", "com.apple.any") {
 			t.Errorf("%s: any service", c.name)
 		}
 	}

@@ -72,20 +72,26 @@ func (p *profile) devices() {
 		`(require-all (regex #"^/dev/ttys[0-9]+$") (extension "com.apple.sandbox.pty"))`)...)
 }
 
-// network closes all but the model proxy (X09): one loopback port, and the sockets that a template names.
+// network closes all but the host's proxy (X09): one loopback port, where the session may reach that, and the sockets that
+// a template names.
 func (p *profile) network(r *rules) {
 	if r.network == shim.NetworkOpen {
 		return
 	}
-	p.text("\n; Of the network, the model proxy and the sockets that the template grants.\n")
+	var filters []string
+	if what := "the sockets that the template grants"; r.network == shim.NetworkModel {
+		p.text("\n; Of the network, the model proxy and " + what + ".\n")
+		filters = append(filters, `(remote tcp "localhost:`+strconv.Itoa(r.port)+`")`)
+	} else {
+		p.text("\n; Of the network, " + what + ".\n")
+	}
 	p.rule("deny network*")
-	filters := []string{`(remote tcp "localhost:` + strconv.Itoa(r.port) + `")`}
 	for _, g := range r.grants {
 		if g.kind == socket {
 			filters = append(filters, "(remote unix-socket "+p.filter("subpath", g.real)+")")
 		}
 	}
-	p.rule("allow network-outbound", filters...)
+	p.some("allow network-outbound", filters)
 	p.text("; Of the system's services, none that could use the network for the session.\n")
 	p.rule("deny mach-lookup")
 	p.rule("allow mach-lookup", p.each("global-name", darwinServices)...)

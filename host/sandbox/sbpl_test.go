@@ -91,6 +91,7 @@ var macSessions = []struct {
 		s.ReadWrite = []string{"~", "/var/folders/zz/abc/T"}
 		s.Deny = []string{"~/secret"}
 	}},
+	{"13-no-network", mac, func(s *Spec) { s.Network, s.ModelPort = shim.NetworkNone, 49200 }},
 }
 
 // macProfile builds one of the sessions.

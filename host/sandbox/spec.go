@@ -32,7 +32,7 @@ type Spec struct {
 	Granted     []string // folders that sessions were ever granted for writing, without links (X15)
 	Private     []string // the host's own: token file, state directory, settings (X06, X12)
 
-	Network   string // "", shim.NetworkOpen or shim.NetworkModel; empty is open
+	Network   string // "", shim.NetworkOpen, NetworkModel or NetworkNone; empty is open
 	ModelPort int    // macOS with shim.NetworkModel: the one loopback port that stays open
 }
 
@@ -40,7 +40,7 @@ type Spec struct {
 type Profile struct {
 	Text     []byte
 	Ext      string   // ".json" or ".sb"
-	Network  string   // shim.NetworkOpen or shim.NetworkModel
+	Network  string   // shim.NetworkOpen, NetworkModel or NetworkNone
 	Warnings []string // for the user, at most one line each
 	Create   []string // folders to make 0700 before the start, parents first
 	Writable []string // folders granted for writing, without links: the working directory, then the others
@@ -197,10 +197,10 @@ func (b *builder) check() error {
 	switch b.spec.Network {
 	case "":
 		b.network = shim.NetworkOpen
-	case shim.NetworkOpen, shim.NetworkModel:
+	case shim.NetworkOpen, shim.NetworkModel, shim.NetworkNone:
 		b.network = b.spec.Network
 	default:
-		return fmt.Errorf("network %q, want %q or %q", b.spec.Network, shim.NetworkOpen, shim.NetworkModel)
+		return fmt.Errorf("network %q, want %q, %q or %q", b.spec.Network, shim.NetworkOpen, shim.NetworkModel, shim.NetworkNone)
 	}
 	if b.spec.GOOS == "darwin" && b.network == shim.NetworkModel {
 		if b.spec.ModelPort < 1 || b.spec.ModelPort > 65535 {

@@ -68,6 +68,9 @@ var refusals = []struct{ name, text, want string }{
 	{"client's file a list", inProxy(`"clients": {"a": {"token_file": []}}`), `1:48: key llm_proxy.clients.a.token_file: want a string, not a list`},
 }
 
+const wantHost = "want a host's name, as example.com, *.example.com or example.com:8443, or an address: no scheme or path, " +
+	"no *. before a public suffix as com, a port from 1 to 65535, 127.0.0.1 instead of localhost"
+
 // wrongTemplates are settings in which one template, b where it has an id, is left out, with what is said of it.
 var wrongTemplates = []struct{ name, text, want string }{
 	{"template null", `{"terminal_templates": [null]}`, `1:25: key terminal_templates[0]: want an object, not null`},
@@ -82,8 +85,16 @@ var wrongTemplates = []struct{ name, text, want string }{
 	{"deny a flag", inTemplate(`"deny": [true]`), `1:59: key terminal_templates[1].deny[0]: want a string, not true or false`},
 	{"env a list", inTemplate(`"env": ["A=1"]`), `1:57: key terminal_templates[1].env: want an object, not a list`},
 	{"variable a number", inTemplate(`"env": {"A": 1}`), `1:63: key terminal_templates[1].env.A: want a string, not a number`},
-	{"network", inTemplate(`"network": "none"`), `1:61: key terminal_templates[1].network: want one of: open, model`},
-	{"network empty", inTemplate(`"network": ""`), `1:61: key terminal_templates[1].network: want one of: open, model`},
+	{"network", inTemplate(`"network": "closed"`), `1:61: key terminal_templates[1].network: want one of: open, model, none`},
+	{"network empty", inTemplate(`"network": ""`), `1:61: key terminal_templates[1].network: want one of: open, model, none`},
+	{"every host", inTemplate(`"network": "model", "hosts": ["a.test", "*"]`), `1:90: key terminal_templates[1].hosts[1]: ` + wantHost},
+	{"host with a scheme", inTemplate(`"network": "none", "hosts": ["https://a.test"]`), `1:79: key terminal_templates[1].hosts[0]: ` + wantHost},
+	{"host empty", inTemplate(`"network": "none", "hosts": [""]`), `1:79: key terminal_templates[1].hosts[0]: ` + wantHost},
+	{"hosts a string", inTemplate(`"network": "none", "hosts": "a.test"`), `1:78: key terminal_templates[1].hosts: want a list, not a string`},
+	{"hosts of an open network", inTemplate(`"hosts": ["a.test"]`),
+		`1:38: key terminal_templates[1]: hosts need "network": "model" or "none": an open network reaches every host`},
+	{"pairing without the model", inTemplate(`"network": "none", "credential": "pairing"`),
+		`1:38: key terminal_templates[1]: a pairing is for the model, which "network": "none" does not reach: use "model", or another credential`},
 	{"credential", inTemplate(`"credential": "Token"`), `1:64: key terminal_templates[1].credential: want one of: auto, token, pairing, none`},
 	{"mistyped key", inTemplate(`"netwrok": "model"`), `1:50: key terminal_templates[1].netwrok: unknown, the nearest known key is "network"`},
 	{"mistyped deny", inTemplate(`"denny": ["~/x"]`), `1:50: key terminal_templates[1].denny: unknown, the nearest known key is "deny"`},

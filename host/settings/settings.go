@@ -17,6 +17,7 @@ import (
 	"sync"
 
 	"hostshim/host/credential"
+	"hostshim/host/reach"
 	"hostshim/host/wire"
 	"hostshim/shim"
 )
@@ -217,6 +218,11 @@ func validClientID(id string) bool { return validTemplateID(id) && strings.ToLow
 
 // validTemplateID: [A-Za-z0-9][A-Za-z0-9._-]{0,63}, the shape of a session id at half the length.
 func validTemplateID(id string) bool { return len(id) <= 64 && shim.ValidSessionID(id) }
+
+func validHost(entry string) bool {
+	_, err := reach.ParsePattern(entry)
+	return err == nil
+}
 
 // loopbackAddress accepts host:port on this machine only. The port is digits alone, 0 for any free one.
 func loopbackAddress(address string) bool {

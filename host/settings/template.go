@@ -2,6 +2,7 @@ package settings
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -27,7 +28,8 @@ type Template struct {
 	Read           []string          `key:"read" means:"what TARGET may read and run: absolute paths, ~ or ~/…"`
 	ReadWrite      []string          `key:"read_write" means:"what it may also change"`
 	Deny           []string          `key:"deny" means:"what it may neither read nor change, whatever is granted"`
-	Network        string            `key:"network" words:"open model" means:"open, or model: only the model proxy"`                                                                                                // "" is open
+	Network        string            `key:"network" words:"open model none" means:"open, model: only the model proxy, or none; the last two with hosts beside"` // "" is open
+	Hosts          []string          `key:"hosts" want:"host" means:"hosts that a closed network reaches too: example.com, *.example.com, example.com:8443, an address; port 443 unless said"`
 	Credential     string            `key:"credential" words:"auto token pairing none" means:"what descriptor 5 carries. auto: the token for claude-code, else nothing. An id with capitals cannot have a pairing"` // "" is auto
 	ModelKey       bool              `key:"model_key" means:"true: ${MODEL_KEY} in env is the key that a launch request brings"`
 	IdleMinutes    int               `key:"idleTimeout" range:"0-5256000" means:"minutes without input and output after which host serve ends a session. 0: never"`
@@ -138,10 +140,24 @@ func (r *reader) template(v wire.Value, path string) (t Template, err error) {
 	if err := t.checkMarks(); err != nil {
 		return t, r.errorf(v.At, path, "%v", err)
 	}
+	if err := t.checkNetwork(); err != nil {
+		return t, r.errorf(v.At, path, "%v", err)
+	}
 	if t.Credential == wire.CredentialAuto {
 		t.Credential = ""
 	}
 	return t, nil
+}
+
+// checkNetwork refuses what says two things about the network (N01).
+func (t Template) checkNetwork() error {
+	switch {
+	case len(t.Hosts) > 0 && (t.Network == "" || t.Network == shim.NetworkOpen):
+		return errors.New(`hosts need "network": "model" or "none": an open network reaches every host`)
+	case t.Network == shim.NetworkNone && t.Credential == wire.CredentialPairing:
+		return errors.New(`a pairing is for the model, which "network": "none" does not reach: use "model", or another credential`)
+	}
+	return nil
 }
 
 // builtin are there without settings (X05).
