@@ -23,6 +23,7 @@ func TestNotStarted(t *testing.T) {
 		{"sandbox", errEnded, shimEvent{Event: shim.EventSpawnFailed}, End{Status: shim.ExitUsage}, true, "no Landlock", "sandbox_unavailable: no Landlock"},
 		{"usage", errEnded, shimEvent{}, End{Status: shim.ExitUsage}, false, "bad flag", "spawn_failed: bad flag"},
 		{"out of memory", errEnded, shimEvent{Event: shim.EventExit, Signal: 9}, End{Status: 137, Signal: syscall.SIGKILL}, true, "", `spawn_failed: "agent" was ended before it had started: killed`},
+		{"shim killed", errEnded, shimEvent{}, End{Status: 137, Signal: syscall.SIGKILL, Shim: syscall.SIGKILL}, true, "", `spawn_failed: the shim was ended before it had said that "agent" had started: killed`},
 		{"missing", errEnded, shimEvent{Event: shim.EventSpawnFailed, Errno: 2}, End{Status: shim.ExitNotFound}, true, "", `spawn_failed: "agent": no such file or directory`},
 		{"late", errors.New("too late"), shimEvent{}, End{Status: 143, Signal: syscall.SIGTERM}, true, "", "spawn_failed: too late"},
 	} {

@@ -153,21 +153,40 @@ func (p Places) buryOne(g grave, written rows) bool {
 	if strings.HasPrefix(filepath.Base(s.Temp), tempPrefix) && filepath.Dir(s.Temp) == RealTemp() {
 		DiscardWithin(s.Temp, func(error) {}) // DiscardGone names what stays
 	}
-	row := g.end
-	if row == nil {
-		event := EventEnd
-		if !written.launch {
-			event = EventLaunch // it was killed before the target had started, or at that moment
+	for _, row := range g.owed(written) {
+		if p.Append(row) != nil {
+			return false // the record stays, and the next host tries again
 		}
-		made := s.Row(event)
-		made.PairingID, made.Outcome, made.Error = g.left.PairingID, OutcomeError, "its host was killed"
-		row = &made
-	}
-	if !written.end && p.Append(*row) != nil {
-		return false // the record stays, and the next host tries again
 	}
 	os.Remove(g.file.Name())
 	return !written.end && !g.finished()
+}
+
+// owed are the rows that the session's host did not write any more.
+func (g grave) owed(written rows) (list []Row) {
+	if written.end {
+		return nil
+	}
+	made := func(event, outcome, why string) {
+		row := g.session.Row(event)
+		row.PairingID, row.Outcome, row.Error = g.left.PairingID, outcome, why
+		list = append(list, row)
+	}
+	started := g.left.Target > 0 || g.finished()
+	switch {
+	case written.launch:
+	case !started:
+		// The target may run a moment before its host knows.
+		made(EventLaunch, OutcomeError, "its host was killed, and had not heard yet that the target had started")
+		return list
+	default:
+		made(EventLaunch, OutcomeOK, "")
+	}
+	if g.finished() {
+		return append(list, *g.end)
+	}
+	made(EventEnd, OutcomeError, "its host was killed")
+	return list
 }
 
 // rows is what the audit file says of a session.

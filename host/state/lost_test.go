@@ -28,15 +28,23 @@ func TestH09OneEndForEachLaunch(t *testing.T) {
 	denied.Outcome = OutcomeDeny
 	twice := denied
 	twice.Error = wire.SessionExists + ": session \"one\" is running"
+	const runs, owes = `{"shim_pid":999999998,"shim_start":"x","target_pid":999999999,"target_start":"x"}`, `{"end":{"event":"session_end","outcome":"ok","session_id":"one"}}`
 	for name, c := range map[string]struct {
 		before        []Row
+		record        string // its further lines
 		launches, end int
+		started       bool // the launch row says so
 	}{
-		"nothing":         {nil, 1, 0},
-		"launched":        {[]Row{launch}, 1, 1},
-		"asked for twice": {[]Row{launch, twice, other}, 2, 1},
-		"ended":           {[]Row{other, launch, end}, 1, 1},
-		"refused":         {[]Row{denied}, 1, 0},
+		"nothing":                            {nil, "", 1, 0, false},
+		"only its shim was known":            {nil, `{"shim_pid":999999998,"shim_start":"x"}`, 1, 0, false},
+		"its target was known":               {nil, runs, 1, 1, true},
+		"its target was known, and the rest": {[]Row{launch}, runs, 1, 1, true},
+		"launched":                           {[]Row{launch}, "", 1, 1, true},
+		"asked for twice":                    {[]Row{launch, twice, other}, "", 2, 1, true},
+		"ended":                              {[]Row{other, launch, end}, runs, 1, 1, true},
+		"owed":                               {[]Row{launch}, runs + owes, 1, 1, true},
+		"owed, in another file":              {nil, runs + owes, 1, 1, true},
+		"refused":                            {[]Row{denied}, "", 1, 0, false},
 	} {
 		p := Places{State: filepath.Join(t.TempDir(), "state")}
 		for _, row := range []Row{launch, end} { // of an earlier session of the same id
@@ -50,7 +58,7 @@ func TestH09OneEndForEachLaunch(t *testing.T) {
 		}
 		text, _ := os.ReadFile(r.path)
 		r.Release()
-		writeRecord(t, p, string(text[:len(text)-2])+`,"host_start":"another"}`+"\n")
+		writeRecord(t, p, string(text[:len(text)-2])+`,"host_start":"another"}`+"\n"+c.record)
 		for _, row := range c.before {
 			if err := p.Append(row); err != nil {
 				t.Fatal(err)
@@ -59,7 +67,7 @@ func TestH09OneEndForEachLaunch(t *testing.T) {
 		for range 2 {
 			p.CleanUpLost(false, func(err error) { t.Error(err) })
 		}
-		launches, ends := -1, -1
+		launches, ends, started := -1, -1, -1
 		f, err := os.Open(p.AuditFile())
 		if err != nil {
 			t.Fatal(err)
@@ -68,6 +76,9 @@ func TestH09OneEndForEachLaunch(t *testing.T) {
 			switch {
 			case r.SessionID == "one" && r.Event == EventLaunch:
 				launches++
+				if r.Outcome == OutcomeOK {
+					started++
+				}
 			case r.SessionID == "one":
 				ends++
 			}
@@ -76,8 +87,8 @@ func TestH09OneEndForEachLaunch(t *testing.T) {
 			t.Error(err)
 		}
 		f.Close()
-		if launches != c.launches || ends != c.end {
-			t.Errorf("%s: %d launches and %d ends, want %d and %d", name, launches, ends, c.launches, c.end)
+		if launches != c.launches || ends != c.end || (started > 0) != c.started {
+			t.Errorf("%s: %d launches (%d started) and %d ends, want %d (%v) and %d", name, launches, started, ends, c.launches, c.started, c.end)
 		}
 		if left, _ := filepath.Glob(p.State + "/sessions/*"); len(left) > 0 {
 			t.Errorf("%s: left %s", name, left)

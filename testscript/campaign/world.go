@@ -95,6 +95,27 @@ func children(of int) (pids []int) {
 	return pids
 }
 
+// arguments are a process's; none once it has ended.
+func arguments(pid int) string {
+	args, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	return strings.TrimSpace(strings.ReplaceAll(string(args), "\x00", " "))
+}
+
+// tree is what runs below a process, itself included, a line each.
+func tree(pid int) string {
+	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	said := fmt.Sprintf("\n  %d %s", pid, arguments(pid))
+	for line := range strings.Lines(string(status)) {
+		if strings.HasPrefix(line, "State:") || strings.HasPrefix(line, "Sig") || strings.HasPrefix(line, "Shd") {
+			said += " " + strings.Join(strings.Fields(line), "")
+		}
+	}
+	for _, child := range children(pid) {
+		said += tree(child)
+	}
+	return said
+}
+
 // median is how long something takes here and now, so that random moments fall into it on every machine.
 func median(do func() error) (time.Duration, error) {
 	var took []time.Duration
@@ -132,31 +153,46 @@ func (w *world) files() int {
 }
 
 // rows counts what the audit log lacks: of each launch that somebody saw a launch row, and of each launch row exactly one end.
-func (w *world) rows(seen []string) (lost int, err error) {
+// A target runs a moment before its shim can say so, and its host can know. Where one of the two was killed in that moment,
+// the launch row is an error that says just this, and there is no end.
+func (w *world) rows(r *result, seen []string) (lost int, err error) {
 	data, err := os.ReadFile(w.state + "/audit.jsonl")
 	if err != nil {
 		return 0, err
 	}
-	launches, ends := map[string]int{}, map[string]int{}
+	unknown := 0
+	launches, ends, lines := map[string]int{}, map[string]int{}, map[string]string{}
 	for _, id := range seen {
 		launches[id] = 0
 	}
 	for line := range strings.Lines(string(data)) {
 		var row struct {
-			Event, Outcome string
-			ID             string `json:"session_id"`
+			Event, Outcome, Error string
+			ID                    string `json:"session_id"`
 		}
 		if json.Unmarshal([]byte(line), &row) != nil {
 			lost++
-		} else if row.Event == "session_end" {
+		}
+		lines[row.ID] += "\n" + line
+		if row.Event == "session_end" {
 			ends[row.ID]++
 			launches[row.ID] += 0
 		} else if row.Event == "session_launch" && row.Outcome == "ok" {
 			launches[row.ID]++
+		} else if _, saw := launches[row.ID]; saw && strings.Contains(row.Error, " had started") {
+			launches[row.ID]++
+			ends[row.ID]++
+			unknown++
 		}
 	}
+	if unknown > 0 {
+		r.note("%d targets ran of which neither host nor shim could know", unknown)
+	}
 	for id, n := range launches {
-		lost += max(1-n, n-1) + max(n-ends[id], ends[id]-n)
+		missing := max(1-n, n-1) + max(n-ends[id], ends[id]-n)
+		if lost += missing; missing > 0 && len(r.notes) < 5 {
+			r.note("%s has these rows:%s", id, lines[id])
+		}
 	}
 	return lost, nil
 }
@@ -165,8 +201,8 @@ func (w *world) rows(seen []string) (lost int, err error) {
 func (w *world) end(r *result, seen []string) error {
 	r.processes = left(func() int { return len(w.processes()) })
 	for _, pid := range w.processes() {
-		if args, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)); len(r.notes) < 5 {
-			r.note("left running: %s", strings.TrimSpace(strings.ReplaceAll(string(args), "\x00", " ")))
+		if len(r.notes) < 5 {
+			r.note("left running: %s", arguments(pid))
 		}
 		syscall.Kill(pid, syscall.SIGKILL)
 	}
@@ -176,7 +212,7 @@ func (w *world) end(r *result, seen []string) error {
 	}
 	r.files = left(w.files)
 	var err error
-	r.rows, err = w.rows(seen)
+	r.rows, err = w.rows(r, seen)
 	return err
 }
 
