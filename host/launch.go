@@ -85,7 +85,7 @@ func (h *Host) launch(p *Plan, io Stdio) (r *Running, err error) {
 func (r *Running) makeTemp() error {
 	h, p := r.host, r.Plan
 	if err := os.Mkdir(p.temp, 0o700); err != nil {
-		return err
+		return fmt.Errorf("temporary folder: %w: set TMPDIR to one that can be written", err)
 	}
 	r.undo = append(r.undo, func() {
 		r.removed = state.DiscardWithin(p.temp, func(err error) {

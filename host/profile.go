@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"hostshim/host/credential"
 	"hostshim/host/sandbox"
 	"hostshim/host/settings"
 	"hostshim/host/state"
@@ -108,19 +109,10 @@ func (h *Host) planProfile(p *Plan, t settings.Template, private []string) error
 	return nil
 }
 
-// HomeFolder is the user's home, by the user database where the environment does not say: it holds what is private whether
-// or not HOME is set (X16).
+// HomeFolder is the user's home, which holds what is private whether or not HOME is set (X16); "": nobody says where.
 func HomeFolder() string {
-	if home, err := os.UserHomeDir(); err == nil && filepath.IsAbs(home) {
-		return home
-	}
-	users, _ := os.ReadFile("/etc/passwd")
-	for line := range strings.Lines(string(users)) {
-		if f := strings.Split(line, ":"); len(f) == 7 && f[2] == strconv.Itoa(os.Geteuid()) {
-			return f[5]
-		}
-	}
-	return ""
+	home, _ := credential.Home()
+	return home
 }
 
 // ownProfile says whether the host writes the session's profile.

@@ -52,12 +52,6 @@ func streamRights(fd int, mode uint32) (rights uint64) {
 // ofStream is what the limits leave of the rights on the file n, which is open on fd. One that nobody finds by a name any
 // more is in no denied place. Any other whose place cannot be told gets nothing.
 func (l *limits) ofStream(fd int, n node, unlinked bool, rights uint64, t tree) uint64 {
-	if l.deny.ids[n.id] || l.private.ids[n.id] {
-		return 0
-	}
-	if l.readOnly.ids[n.id] {
-		rights &= fsRead
-	}
 	if unlinked || rights == 0 {
 		return rights
 	}

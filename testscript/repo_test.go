@@ -92,7 +92,7 @@ var mayImport = map[string][]string{
 	"host": {"host/credential", "host/llmproxy", "host/protect", "host/reach", "host/sandbox", "host/settings", "host/state", "host/wire", "shim"},
 
 	"host/settings":   {"host/credential", "host/reach", "host/wire", "shim"},
-	"host/state":      {"host/wire", "shim"},
+	"host/state":      {"host/credential", "host/wire", "shim"},
 	"host/llmproxy":   {"host/credential", "host/reach", "shim"},
 	"host/sandbox":    {"shim"},
 	"host/protect":    {},

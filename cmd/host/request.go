@@ -12,7 +12,10 @@ import (
 
 // launchRequest reads the flags that say what to launch, of a command that does. It is done when ok is false.
 func (f *flags) launchRequest(prefix string, args []string) (r *host.Request, code int, ok bool) {
-	r = &host.Request{SessionID: host.NewSessionID(prefix), Env: map[string]string{}, Sandbox: true}
+	r = &host.Request{SessionID: host.NewSessionID(prefix), Kind: wire.KindPty, Env: map[string]string{}, Sandbox: true}
+	if f.command == "run" {
+		r.Kind = wire.KindRun
+	}
 	var bare bool
 	f.StringVar(&r.TemplateID, "template", "claude-code", "`ID` template: what runs, and what it may reach (default claude-code)")
 	f.StringVar(&r.Directory, "dir", ".", "`DIR` where the target starts and works (default: here)")
@@ -42,9 +45,19 @@ func (f *flags) launchRequest(prefix string, args []string) (r *host.Request, co
 		r.Env[name] = value
 	}
 	r.Sandbox = !bare
-	var err error
-	if r.Directory, err = filepath.Abs(r.Directory); err != nil {
-		return nil, fail(err), false
+	dir, err := filepath.Abs(r.Directory)
+	if err != nil {
+		return nil, f.refuse(r, wire.InvalidSpec, fmt.Errorf("directory %q: %w: name another with --dir", r.Directory, err)), false
 	}
+	r.Directory = dir
 	return r, 0, true
+}
+
+// refuse refuses a launch that no host has seen yet, with an audit row where the state folder is known.
+func (f *flags) refuse(r *host.Request, code string, cause error) int {
+	err := &wire.Error{Code: code, Message: cause.Error()}
+	if places, _ := f.places(""); places.State != "" {
+		host.New(host.Config{Places: places, Warn: warn}).Refused(r, err)
+	}
+	return fail(err)
 }

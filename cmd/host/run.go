@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"hostshim/host"
+	"hostshim/host/wire"
 	"hostshim/shim"
 )
 
@@ -45,7 +46,7 @@ func run(args []string) int {
 	r.KeepEnv, r.AllowHosts = keep, hosts
 	places, err := f.places(shimPath)
 	if err != nil {
-		return fail(err)
+		return f.refuse(r, wire.SandboxUnavailable, err)
 	}
 	end, err := host.New(host.Config{Places: places, Environ: os.Environ(), Warn: warn, Broker: host.NewBroker(places, warn)}).Run(r)
 	if err != nil {

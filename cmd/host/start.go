@@ -28,7 +28,7 @@ func start(args []string) int {
 	}
 	places, err := f.places("")
 	if err != nil {
-		return fail(err)
+		return f.refuse(r, wire.SandboxUnavailable, err)
 	}
 	c, err := f.client()
 	if err != nil {
@@ -37,7 +37,7 @@ func start(args []string) int {
 	// A template of the person's own may say that it runs unconfined; a request says it itself.
 	set, _, err := settings.Load(places.Settings, places.Named)
 	if err != nil {
-		return fail(err)
+		return f.refuse(r, wire.SandboxUnavailable, err)
 	}
 	if t, err := set.Template(r.TemplateID); err == nil && !t.Sandboxed() {
 		r.Sandbox = false

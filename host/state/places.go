@@ -11,6 +11,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"hostshim/host/credential"
 )
 
 // Places are the files and folders a host works with. All are absolute.
@@ -24,41 +26,54 @@ type Places struct {
 	audit *auditLog // nil: the file is opened for each row
 }
 
-// Find returns the usual places, with what the caller named in their stead; "" is unnamed.
+// Find returns the usual places, with what the caller named in their stead; "" is unnamed. Beside an error the state
+// folder is set if it is known, for the audit row.
 func Find(settings, state, shimPath string) (Places, error) {
 	p := Places{Settings: settings, Named: settings != "", State: state, Shim: shimPath, audit: new(auditLog)}
-	home, err := os.UserHomeDir()
-	if err == nil && !filepath.IsAbs(home) {
-		err = fmt.Errorf("%q is not absolute", home)
+	home, noHome := credential.Home()
+	defaultState, data := defaultDirs(home)
+	if filepath.IsAbs(data) {
+		p.Data = data
 	}
-	if err != nil && (settings == "" || state == "") {
-		return p, fmt.Errorf("no home folder: %w", err)
+	if p.State == "" && filepath.IsAbs(defaultState) {
+		p.State = defaultState
+	}
+	var err error
+	if p.State, err = absolute(p.State); err != nil {
+		return p, err
+	}
+	if noHome != nil && (settings == "" || state == "") {
+		return p, fmt.Errorf("no home folder: %w", noHome)
 	}
 	if p.Settings == "" {
-		config, err := os.UserConfigDir()
+		config, err := configDir(home)
 		if err != nil {
 			return p, fmt.Errorf("no configuration folder: %w", err)
 		}
 		p.Settings = filepath.Join(config, "relay", "settings.json")
-	}
-	defaultState, data := defaultDirs(home)
-	if p.State == "" {
-		p.State = defaultState
-	}
-	if filepath.IsAbs(data) {
-		p.Data = data
 	}
 	if p.Shim == "" {
 		if p.Shim, err = besideHost(); err != nil {
 			return p, err
 		}
 	}
-	for _, path := range []*string{&p.Settings, &p.State, &p.Shim} {
-		if *path, err = filepath.Abs(*path); err != nil {
-			return p, err
-		}
+	if p.Settings, err = absolute(p.Settings); err != nil {
+		return p, err
 	}
-	return p, nil
+	p.Shim, err = absolute(p.Shim)
+	return p, err
+}
+
+// absolute keeps "" as it is: unknown.
+func absolute(path string) (string, error) {
+	if path == "" {
+		return "", nil
+	}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return "", fmt.Errorf("%q, in this working directory: %w", path, err)
+	}
+	return abs, nil
 }
 
 // besideHost is the shim that was installed with this host, under the same prefix if it has one.

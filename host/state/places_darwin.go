@@ -13,6 +13,11 @@ func defaultDirs(home string) (state, data string) {
 	return filepath.Join(base, "state"), filepath.Join(base, "data")
 }
 
+// configDir is where settings are.
+func configDir(home string) (string, error) {
+	return filepath.Join(home, "Library", "Application Support"), nil
+}
+
 // UserTemp is the folder that the system's own libraries use for temporary files, whatever TMPDIR says; empty if the
 // system does not tell.
 var UserTemp = sync.OnceValue(func() string {
