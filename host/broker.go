@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"strconv"
 	"sync"
 	"time"
@@ -29,8 +28,8 @@ type Broker struct {
 
 	mu     sync.Mutex
 	device credential.Secret
-	log    *slog.Logger    // nil: the proxy's lines go to the request log
-	lines  *os.File        // the request log, if it was opened
+	log    *slog.Logger // nil: the proxy's lines go to the request log alone
+	lines  *state.RequestLog
 	proxy  *llmproxy.Proxy // nil: not made yet
 	base   string          // base URL of the shared listener; "": it is not open
 	wanted string          // address of that listener; "": any
@@ -51,14 +50,12 @@ func (b *Broker) made() (*llmproxy.Proxy, error) {
 	if b.proxy != nil {
 		return b.proxy, nil
 	}
-	log := b.log
-	if log == nil {
-		var err error
-		if b.lines, err = os.OpenFile(b.places.RequestLog(), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600); err != nil {
-			return nil, err
-		}
-		log = slog.New(slog.NewJSONHandler(b.lines, nil))
+	b.lines = b.places.NewRequestLog()
+	handler := slog.Handler(slog.NewJSONHandler(b.lines, nil))
+	if b.log != nil {
+		handler = both{handler, b.log.Handler()}
 	}
+	log := slog.New(handler)
 	b.proxy = llmproxy.New(llmproxy.Config{Provider: b.provider, Policy: b.policy, DevicePairing: b.device, Log: log, Audit: b.audit})
 	return b.proxy, nil
 }

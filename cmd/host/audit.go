@@ -1,43 +1,20 @@
 package main
 
 import (
-	"bufio"
-	"cmp"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
-	"unicode"
 
 	"hostshim/host/state"
 )
 
-// auditFilter says which rows are wanted. The zero value wants all.
-type auditFilter struct {
-	last    int // 0: all
-	since   time.Time
-	session string
-}
-
 func audit(args []string) int {
 	f := newFlags("audit")
-	var want auditFilter
-	asJSON := f.Bool("json", false, "print the rows as they are, one JSON object a line")
-	f.StringVar(&want.session, "session", "", "`ID` whose rows are wanted")
-	f.Func("n", "`N`: only the last N rows", func(text string) (err error) {
-		if want.last, err = strconv.Atoi(text); err != nil || want.last < 1 {
-			return errors.New("want a number from 1 on")
-		}
-		return nil
-	})
-	f.Func("since", "`TIME`: only rows from then on: 2h, 2026-01-31, or 2026-01-31T12:00:00Z", func(text string) (err error) {
-		want.since, err = parseSince(text, time.Now())
-		return err
-	})
+	want := f.rowFlags()
+	f.bearerFlag()
 	if code, ok := f.parse(args, 0); !ok {
 		return code
 	}
@@ -45,129 +22,71 @@ func audit(args []string) int {
 	if err != nil {
 		return fail(err)
 	}
-	file, err := os.Open(places.AuditFile())
+	id := ""
+	if f.given("session") {
+		if id, err = f.sessionOf(places, want.session); err != nil {
+			return fail(err)
+		}
+	}
+	out, done := buffered()
+	t, now := auditTable(out), time.Now()
+	match := func(r state.Row) bool { return (id == "" || r.SessionID == id) && want.recent(r.Time) }
+	read := func(each func([]byte, state.Row) error) error { return readAudit(places, each) }
+	bad := pick(want, read, match, func(line []byte, r state.Row) error {
+		if want.asJSON {
+			return jsonLine(out, line)
+		}
+		return t.add(auditCells(r, now)...)
+	})
+	return done(errors.Join(t.end(false), bad))
+}
+
+// readAudit calls each for every audit row; none without a file.
+func readAudit(p state.Places, each func(line []byte, r state.Row) error) error {
+	file, err := os.Open(p.AuditFile())
 	if errors.Is(err, os.ErrNotExist) {
-		return 0
+		return nil
 	} else if err != nil {
-		return fail(err)
+		return err
 	}
 	defer file.Close()
-	out := bufio.NewWriter(os.Stdout)
-	p := rowPrinter(&auditTable{table: tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)})
-	if *asJSON {
-		p = jsonRows{out}
-	}
-	bad := want.print(file, p)
-	if err := errors.Join(p.end(), out.Flush(), bad); err != nil {
-		return fail(err)
-	}
-	return 0
+	return state.ReadRows(file, func(_ int64, line []byte, r state.Row) error { return each(line, r) })
 }
 
-// parseSince reads a moment, or how long ago it was.
-func parseSince(text string, now time.Time) (time.Time, error) {
-	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
-		return now.Add(-d), nil
-	}
-	for _, layout := range []string{time.RFC3339Nano, time.DateOnly} {
-		if t, err := time.ParseInLocation(layout, text, time.Local); err == nil {
-			return t, nil
-		}
-	}
-	return time.Time{}, errors.New("want a duration, a date or an RFC 3339 time")
+func auditTable(out io.Writer) *table {
+	return newTable(out, column{title: "AGE"}, column{title: "SESSION", id: true}, column{title: "EVENT"}, column{title: "RESULT"},
+		column{title: "TOOK"}, column{title: "TEMPLATE", least: 8}, column{title: "CRED", least: 5}, column{title: "DETAIL", least: 8})
 }
 
-func (a auditFilter) matches(r state.Row) bool {
-	if a.session != "" && r.SessionID != a.session {
-		return false
-	}
-	if a.since.IsZero() {
-		return true
-	}
-	t, err := time.Parse(time.RFC3339Nano, r.Time)
-	return err == nil && !t.Before(a.since)
-}
+// auditEvents are the events in the words of the table.
+var auditEvents = strings.NewReplacer("session_", "", "pairing_create", "pairing", "pairing_revoke", "revoked")
 
-// print prints the rows that are wanted. It reads the file twice for the last ones, so that it needs no more memory for
-// a large file than for a small one.
-func (a auditFilter) print(file io.ReadSeeker, p rowPrinter) error {
-	skip := 0
-	if a.last > 0 {
-		found := 0
-		state.ReadRows(file, func(_ int64, _ []byte, r state.Row) error {
-			if a.matches(r) {
-				found++
-			}
-			return nil
-		})
-		skip = max(0, found-a.last)
-		if _, err := file.Seek(0, io.SeekStart); err != nil {
-			return err
-		}
-	}
-	return state.ReadRows(file, func(_ int64, line []byte, r state.Row) error {
-		if !a.matches(r) {
-			return nil
-		}
-		if skip--; skip >= 0 {
-			return nil
-		}
-		return p.row(line, r)
-	})
-}
-
-type rowPrinter interface {
-	row(line []byte, r state.Row) error
-	end() error
-}
-
-type jsonRows struct{ io.Writer }
-
-func (j jsonRows) row(line []byte, _ state.Row) error {
-	_, err := fmt.Fprintf(j, "%s\n", line)
-	return err
-}
-
-func (jsonRows) end() error { return nil }
-
-// auditTable lines rows up, some at a time.
-type auditTable struct {
-	table *tabwriter.Writer
-	rows  int
-}
-
-const tableRows = 500
-
-func (t *auditTable) row(_ []byte, r state.Row) error {
-	if t.rows == 0 {
-		fmt.Fprintln(t.table, "TIME\tEVENT\tOUTCOME\tSESSION\tKIND\tTEMPLATE\tCREDENTIAL\tEXIT\tSECONDS\tDIRECTORY\tPROGRAM\tERROR")
-	}
-	exit, seconds := "-", "-"
-	if r.ExitStatus != nil {
-		exit = strconv.Itoa(*r.ExitStatus)
+// auditCells are a row's: the exit status of an end, the reason of what came to nothing, else the directory.
+func auditCells(r state.Row, now time.Time) []string {
+	result, took, detail := r.Outcome, "", r.Directory
+	if r.ExitStatus != nil && r.Outcome == state.OutcomeOK {
+		result = "exit " + strconv.Itoa(*r.ExitStatus)
 	}
 	if r.Duration > 0 {
-		seconds = strconv.FormatFloat(float64(r.Duration)/1000, 'f', 3, 64)
+		took = seconds(r.Duration)
 	}
-	cells := []string{fmt.Sprintf("%.19s", r.Time), r.Event, r.Outcome, r.SessionID, r.Kind, r.TemplateID,
-		credentialCell(r.Credential, r.PairingID), exit, seconds, r.Directory, r.Program, r.Error}
-	for i := range cells {
-		cells[i] = plain(cells[i])
+	switch {
+	case r.Error != "":
+		detail = r.Error
+	case len(r.Changed) > 0:
+		detail = "changed " + strings.Join(r.Changed, ", ")
 	}
-	_, err := fmt.Fprintln(t.table, strings.Join(cells, "\t"))
-	if t.rows++; t.rows%tableRows == 0 {
-		err = errors.Join(err, t.table.Flush())
+	credential := r.Credential
+	if r.SessionID == "" {
+		credential = r.PairingID
 	}
-	return err
+	return []string{age(r.Time, now), r.SessionID, auditEvents.Replace(r.Event), result, took, r.TemplateID, credential, detail}
 }
 
-func (t *auditTable) end() error { return t.table.Flush() }
-
-// plain is text that stays in its column: whoever asked for a launch chose some of it, and must not write to the
-// terminal of who reads the rows.
-func plain(text string) string {
-	if strings.ContainsFunc(text, func(c rune) bool { return !unicode.IsPrint(c) }) {
-		return strconv.Quote(text)
+// seconds is a time of so many milliseconds, for people.
+func seconds(ms int64) string {
+	if ms < 100_000 {
+		return strconv.FormatFloat(float64(ms)/1000, 'f', 1, 64) + "s"
 	}
-	return cmp.Or(text, "-")
+	return roughly(time.Duration(ms) * time.Millisecond)
 }

@@ -41,6 +41,7 @@ func commands() []command {
 		{"session", "create|list|revoke", "make, list and revoke pairings for the model proxy", session},
 		{"llm-proxy", "session create|list|revoke", "the same, by the name that relay's commands have", llmProxy},
 		{"status", "[--json]", "show the settings in force and what would stop a launch", status},
+		{"requests", "[flags]", "print the sessions' requests to the model", requests},
 		{"audit", "[flags]", "print what was launched, refused and ended", audit},
 		{"doctor", "[--json]", "try the whole way with a throw-away token", runDoctor},
 		{"version", "", "print the version", version},

@@ -1,17 +1,18 @@
 package main
 
 import (
-	"cmp"
+	"encoding/json"
 	"fmt"
-	"os"
-	"text/tabwriter"
+	"io"
+	"time"
 
 	"hostshim/host/wire"
 )
 
 func ps(args []string) int {
 	f := newFlags("ps")
-	asJSON := f.Bool("json", false, "print JSON")
+	all := f.Bool("a", false, "also those that have ended")
+	asJSON := f.Bool("json", false, "print one JSON object a line")
 	c, code, ok := f.connect(args, 0)
 	if !ok {
 		return code
@@ -20,27 +21,31 @@ func ps(args []string) int {
 	if err != nil {
 		return fail(err)
 	}
-	if *asJSON {
-		return printJSON(map[string][]wire.Session{"sessions": sessions})
-	}
-	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "SESSION\tKIND\tTEMPLATE\tSTATE\tCREDENTIAL\tSHIM\tDIRECTORY\tNAME")
+	out, done := buffered()
+	t, now := newTable(out, column{title: "SESSION", id: true}, column{title: "AGE"}, column{title: "STATE", least: 7},
+		column{title: "NAME", least: 4}, column{title: "TEMPLATE", least: 8}, column{title: "DIRECTORY", least: 9}), time.Now()
 	for _, s := range sessions {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%q\t%q\n", s.SessionID, s.Kind, cmp.Or(s.TemplateID, "-"), sessionState(s),
-			credentialCell(s.Credential, s.PairingID), s.RootPID, s.Directory, s.Name)
+		switch {
+		case s.State == wire.StateEnded && !*all:
+		case *asJSON:
+			err = printLine(out, s)
+		default:
+			err = t.add(s.SessionID, age(s.CreatedAt, now), sessionState(s), s.Name, s.TemplateID, s.Directory)
+		}
+		if err != nil {
+			return done(err)
+		}
 	}
-	if err := w.Flush(); err != nil {
-		return fail(err)
-	}
-	return 0
+	return done(t.end(!*asJSON))
 }
 
-// credentialCell is what a session got, and of a pairing which: its id is in the model proxy's log lines.
-func credentialCell(credential, pairingID string) string {
-	if pairingID != "" {
-		return credential + ":" + pairingID
+// printLine prints v as JSON on one line, with no character that a terminal obeys.
+func printLine(out io.Writer, v any) error {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return err
 	}
-	return cmp.Or(credential, "-")
+	return jsonLine(out, text)
 }
 
 // sessionState is a session's state, and how it ended.

@@ -9,6 +9,17 @@ import (
 	"hostshim/host/server"
 )
 
+// logStyle: who starts the host on a terminal reads along; else a program does.
+func logStyle() server.LogStyle {
+	switch {
+	case !isTerminal(os.Stderr):
+		return server.JSONLines
+	case os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "" || os.Getenv("TERM") == "dumb":
+		return server.PlainLines
+	}
+	return server.ColoredLines
+}
+
 func serve(args []string) int {
 	f := newFlags("serve")
 	var shimPath string
@@ -30,7 +41,7 @@ func serve(args []string) int {
 	if debug {
 		level = slog.LevelDebug
 	}
-	log, flush := server.NewLog(os.Stderr, level)
+	log, flush := server.NewLog(os.Stderr, level, logStyle())
 	bearer, err := f.bearer()
 	if err != nil {
 		return fail(err)

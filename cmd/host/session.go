@@ -3,14 +3,11 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"hostshim/host/client"
-	"hostshim/host/wire"
 )
 
 const sessionMore = `
@@ -53,7 +50,7 @@ func session(args []string) int {
 	f.more = sessionMore
 	f.StringVar(&f.clientID, "client-id", "", "`ID` create: the program that the pairing is for")
 	f.DurationVar(&f.idle, "idle-timeout", 0, "`D` create: how long the pairing may go unused (default: the settings')")
-	f.BoolVar(&f.asJSON, "json", false, "create, list: print JSON")
+	f.BoolVar(&f.asJSON, "json", false, "create: print JSON; list: print one JSON object a line")
 	f.BoolVar(&f.asEnv, "env", false, "create: print shell lines for the sandbox")
 	f.bearerFlag()
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
@@ -126,7 +123,7 @@ func createPairing(c *client.Client, clientID string, idle time.Duration, asJSON
 	}
 	switch {
 	case asJSON:
-		return printJSON(p)
+		return printJSON(shownPairing(p))
 	case asEnv:
 		// The pairing stands for an OAuth token; what Claude Code would take instead of it goes.
 		fmt.Printf("export ANTHROPIC_BASE_URL=%s\nexport CLAUDE_CODE_OAUTH_TOKEN=%s\n", shellQuote(p.BaseURL), shellQuote(p.Pairing))
@@ -146,16 +143,27 @@ func listPairings(c *client.Client, asJSON bool) int {
 	if err != nil {
 		return failPairing(err)
 	}
-	if asJSON {
-		return printJSON(map[string][]wire.Pairing{"sessions": pairings})
-	}
-	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "SESSION\tCLIENT\tIDLE TIMEOUT\tCREATED")
+	out, done := buffered()
+	t, now := newTable(out, column{title: "SESSION"}, column{title: "CLIENT", least: 8}, column{title: "IDLE TIMEOUT"}, column{title: "AGE"}), time.Now()
 	for _, p := range pairings {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", p.ID, p.ClientID, strconv.FormatInt(p.Idle, 10)+"s", p.CreatedAt)
+		if asJSON {
+			err = printLine(out, shownPairing(p))
+		} else {
+			err = t.add(p.ID, p.ClientID, strconv.FormatInt(p.Idle, 10)+"s", age(p.CreatedAt, now))
+		}
+		if err != nil {
+			return done(err)
+		}
 	}
-	if err := w.Flush(); err != nil {
-		return fail(err)
-	}
-	return 0
+	return done(t.end(!asJSON))
+}
+
+// shownPairing is a pairing as --json prints it: spelled as everything else. The API has relay's spelling (P01).
+type shownPairing struct {
+	ID        string `json:"id"`
+	Pairing   string `json:"pairing,omitempty"`
+	ClientID  string `json:"client_id"`
+	BaseURL   string `json:"base_url"`
+	Idle      int64  `json:"idle_timeout_seconds"`
+	CreatedAt string `json:"created_at"`
 }

@@ -10,7 +10,7 @@ import (
 
 func TestLogNobodyReads(t *testing.T) {
 	r, w := io.Pipe()
-	log, flush := NewLog(w, slog.LevelInfo)
+	log, flush := NewLog(w, slog.LevelInfo, JSONLines)
 	for range 3 * maxQueued {
 		log.Info("line") // returns, though nothing is read
 	}
@@ -32,7 +32,7 @@ func TestLogNobodyReads(t *testing.T) {
 
 func TestLogFlush(t *testing.T) {
 	var buf bytes.Buffer
-	log, flush := NewLog(&buf, slog.LevelWarn)
+	log, flush := NewLog(&buf, slog.LevelWarn, JSONLines)
 	log.Info("not shown")
 	log.Warn("shown", "n", 1)
 	flush()
