@@ -13,11 +13,8 @@ import (
 )
 
 // agentEnv is what a built-in template sets for its agent. It counts as the template's, so a launch can say otherwise.
-func agentEnv(a *settings.Agent, config string, root, model bool) map[string]string {
+func agentEnv(a *settings.Agent, root, model bool) map[string]string {
 	env := maps.Clone(a.Env)
-	for name, folder := range a.Cache {
-		env[name] = filepath.Join(config, folder)
-	}
 	if model {
 		maps.Copy(env, a.ClosedEnv)
 	}

@@ -92,7 +92,7 @@ func (r *Running) makeTemp() error {
 			h.config.Warn(fmt.Sprintf("session %s: %v", p.request.SessionID, err))
 		})
 	})
-	return p.writePrompt()
+	return errors.Join(p.writePrompt(), p.writePreload())
 }
 
 // makeSandbox makes what else the session's sandbox needs on disk.

@@ -35,6 +35,8 @@ type Plan struct {
 	terminals []string          // those on descriptors 0 to 2, where a profile names them (macOS)
 	temp      string            // folder of the session's own, removed at its end
 	config    string            // configuration folder that the host keeps for the template's agent; "": none
+	cache     string            // where the session's tools keep what they write always (E06)
+	preload   string            // text of a module for node, in the temporary folder; "": none
 	agent     *settings.Agent   // nil: the template names none
 	watched   []string          // folders in which the user's own tools may find what the session left (X17); nil: none
 	before    *protect.Prints   // of what is there before the start
@@ -86,6 +88,7 @@ func (h *Host) plan(r *Request, io Stdio) (*Plan, error) {
 	if err := h.planProfile(p, template, private); err != nil {
 		return p, err
 	}
+	h.planTools(p, template)
 	return p, h.planProtection(p, template)
 }
 

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"errors"
 	"os"
 	"path/filepath"
@@ -25,7 +26,13 @@ func (h *Host) planSandbox(p *Plan, t settings.Template) error {
 	if err := shim.SandboxSupported(); err != nil {
 		return unavailable(err)
 	}
-	if p.request.ProfilePath != "" || t.Agent == nil {
+	if p.request.ProfilePath != "" {
+		return nil
+	}
+	if err := h.planCache(p, t); err != nil {
+		return unavailable(err)
+	}
+	if t.Agent == nil {
 		return nil
 	}
 	if p.config = h.config.Places.AgentFolder(t.Agent.Folder); p.config == "" {
@@ -35,6 +42,16 @@ func (h *Host) planSandbox(p *Plan, t settings.Template) error {
 		return unavailable(err)
 	}
 	return nil
+}
+
+// planCache names the folder for what the session's tools write always: one that is kept for the template, or where there can
+// be none, one in the session's temporary folder.
+func (h *Host) planCache(p *Plan, t settings.Template) (err error) {
+	if shim.ValidSessionID(t.ID) {
+		p.cache, err = h.config.Places.CacheFolder(t.ID, p.Credential == wire.CredentialPairing)
+	}
+	p.cache = cmp.Or(p.cache, filepath.Join(p.temp, "cache"))
+	return err
 }
 
 // planEnv decides the child's environment (E01, E02, E03).
@@ -51,7 +68,7 @@ func (h *Host) planEnv(p *Plan, t settings.Template) error {
 	fromTemplate := t.Env
 	if p.config != "" {
 		own = append(own, t.Agent.ConfigVar+"="+p.config)
-		fromTemplate = agentEnv(t.Agent, p.config, os.Geteuid() == 0, p.network != shim.NetworkOpen)
+		fromTemplate = agentEnv(t.Agent, os.Geteuid() == 0, p.network != shim.NetworkOpen)
 	}
 	if p.Credential != wire.CredentialNone {
 		own = append(own, shim.EnvTokenFD+"="+strconv.Itoa(shim.TokenFD))
@@ -87,6 +104,9 @@ func (h *Host) planProfile(p *Plan, t settings.Template, private []string) error
 		}
 	}
 	readWrite := t.ReadWrite
+	if filepath.Dir(p.cache) != p.temp {
+		readWrite = append([]string{p.cache + "/"}, readWrite...) // a folder, whatever the template's id looks like
+	}
 	if p.config != "" {
 		readWrite = append([]string{p.config}, readWrite...)
 	}

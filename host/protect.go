@@ -21,9 +21,11 @@ func (h *Host) planProtection(p *Plan, t settings.Template) error {
 	} else if real, err := filepath.EvalSymlinks(p.request.Directory); err == nil {
 		p.watched = []string{real} // what else the caller's profile grants is the caller's to know
 	}
-	// The configuration folder of the template's agent is there for the session to write, and no tool of the user's reads it.
-	if own, err := filepath.EvalSymlinks(p.config); err == nil {
-		p.watched = slices.DeleteFunc(p.watched, func(folder string) bool { return folder == own })
+	// The host's folders for the template are there for the session to write, and no tool of the user's reads them.
+	for _, own := range []string{p.config, p.cache} {
+		if own, err := filepath.EvalSymlinks(own); err == nil {
+			p.watched = slices.DeleteFunc(p.watched, func(folder string) bool { return folder == own })
+		}
 	}
 	p.before = h.look(p)
 	if p.profile == nil || !p.ownNetwork() {

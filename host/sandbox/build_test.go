@@ -160,13 +160,13 @@ func TestTemplateEntries(t *testing.T) {
 func TestReadIfThere(t *testing.T) {
 	home := linux.and(disk{
 		"/home/ann/.gitconfig": "link /home/ann/dot/git", "/home/ann/dot": "dir", "/home/ann/dot/git": "file",
-		"/home/ann/folder": "dir", "/home/ann/app/turned": "link /home/ann/dot/git2", "/home/ann/dot/git2": "file",
+		"/home/ann/folder": "dir", "/home/ann/tools": "dir", "/home/ann/app/turned": "link /home/ann/dot/git2", "/home/ann/dot/git2": "file",
 	})
 	spec := linuxSpec()
-	spec.ReadIfThere = []string{"~/.gitconfig", "~/none", "~/none/deeper", "~/folder", "~/app/turned", "relative"}
+	spec.ReadIfThere = []string{"~/.gitconfig", "~/none", "~/none/deeper", "~/folder", "~/tools/", "~/dot/git2/", "~/app/turned", "relative"}
 	got, _ := policy(t, home, spec)
 	for path, want := range map[string]bool{
-		"/home/ann/dot/git": true, "/home/ann/none": false, "/home/ann/folder": false, "/home/ann/dot/git2": false,
+		"/home/ann/dot/git": true, "/home/ann/none": false, "/home/ann/folder": false, "/home/ann/tools": true, "/home/ann/dot/git2": false,
 	} {
 		if slices.Contains(got.Read, path) != want {
 			t.Errorf("%s granted: %v, want %v", path, !want, want)

@@ -106,7 +106,11 @@ func (b *builder) templates() error {
 		b.add(g)
 	}
 	for _, entry := range b.spec.ReadIfThere {
-		if g, err := b.entry(entry, false); err == nil && g.missing == "" && g.kind == file {
+		as := folder
+		if !strings.HasSuffix(entry, "/") {
+			as = file
+		}
+		if g, err := b.entry(entry, false); err == nil && g.missing == "" && g.kind == as {
 			g.optional = true
 			b.add(g)
 		}

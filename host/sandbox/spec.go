@@ -26,7 +26,7 @@ type Spec struct {
 	Path    string // the target's PATH, in which #!/usr/bin/env looks
 
 	Read        []string // a template's entries: absolute, ~ or ~/…
-	ReadIfThere []string // files; those that are not there, or cannot be placed, are left out
+	ReadIfThere []string // files, and folders with / at the end; those that are not there, or cannot be placed, are left out
 	ReadWrite   []string
 	Deny        []string
 	Granted     []string // folders that sessions were ever granted for writing, without links (X15)

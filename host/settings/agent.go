@@ -16,7 +16,6 @@ type Agent struct {
 	BaseURL     string            // variable that leads it to the model proxy
 	ConfigVar   string            // variable that names its configuration folder
 	Folder      string            // that folder, below the host's data folder
-	Cache       map[string]string // variable to folder, below the configuration folder: caches of the tools it runs
 	Env         map[string]string // always
 	ClosedEnv   map[string]string // where the model is all that it reaches
 	RootEnv     map[string]string // as root
@@ -30,9 +29,6 @@ type Agent struct {
 var Claude = Agent{
 	Name: "Claude Code", Command: "claude", Credentials: shim.AnthropicCredentials, BaseURL: "ANTHROPIC_BASE_URL",
 	ConfigVar: "CLAUDE_CONFIG_DIR", Folder: "claude",
-	// The tools that an agent runs keep caches in the home folder. It is closed to them, and go build and npm install
-	// give up then. The user's own caches are not shared: the user runs what comes out of them.
-	Cache: map[string]string{"XDG_CACHE_HOME": "cache", "GOMODCACHE": "cache/go-mod", "npm_config_cache": "cache/npm"},
 	// The program is read-only in a session: each update would fail, with a complaint on the screen.
 	Env: map[string]string{"DISABLE_AUTOUPDATER": "1"},
 	// Requests to other hosts than the model's would fail, half a second late.

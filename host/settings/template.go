@@ -167,11 +167,11 @@ func builtin() []Template {
 	brokered := Claude
 	brokered.Folder = "claude-brokered"
 	return []Template{
-		{ID: "claude-code", Name: "Claude Code", Command: Claude.Command, Agent: &Claude, ReadIfThere: gitConfig()},
+		{ID: "claude-code", Name: "Claude Code", Command: Claude.Command, Agent: &Claude, ReadIfThere: readsIfThere()},
 		// No real credential, and no network but the model's (B03, X09).
-		{ID: "claude-brokered", Name: "Claude Code, brokered", Command: Claude.Command, Agent: &brokered, ReadIfThere: gitConfig(),
+		{ID: "claude-brokered", Name: "Claude Code, brokered", Command: Claude.Command, Agent: &brokered, ReadIfThere: readsIfThere(),
 			Network: shim.NetworkModel, Credential: wire.CredentialPairing},
-		{ID: "shell", Name: "Shell", Command: loginShell(), Credential: wire.CredentialNone, ReadIfThere: gitConfig()},
+		{ID: "shell", Name: "Shell", Command: loginShell(), Credential: wire.CredentialNone, ReadIfThere: readsIfThere()},
 	}
 }
 

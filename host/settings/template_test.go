@@ -2,6 +2,7 @@ package settings
 
 import (
 	"reflect"
+	"slices"
 	"testing"
 
 	"hostshim/host/wire"
@@ -10,7 +11,13 @@ import (
 func TestX05Template(t *testing.T) {
 	t.Setenv("SHELL", "/opt/fish")
 	t.Setenv("XDG_CONFIG_HOME", "/etc/xdg")
-	git := []string{"~/.gitconfig", "/etc/xdg/git/config", "/etc/xdg/git/ignore", "/etc/xdg/git/attributes"}
+	t.Setenv("PYENV_ROOT", "/home/ann/py")
+	reads := readsIfThere()
+	for _, path := range []string{"~/.gitconfig", "/etc/xdg/git/config", "/etc/xdg/git/ignore", "/etc/xdg/git/attributes", "/home/ann/py/shims/"} {
+		if !slices.Contains(reads, path) {
+			t.Errorf("built-in templates do not read %q: %q", path, reads)
+		}
+	}
 	plain := &Settings{}
 	mine := &Settings{Templates: []Template{{ID: "mine", Command: "m", Sandbox: &no}, {ID: "claude-code", Command: "other"}}}
 	for _, c := range []struct {
@@ -19,8 +26,8 @@ func TestX05Template(t *testing.T) {
 		want     Template
 		err      string
 	}{
-		{plain, "claude-code", Template{ID: "claude-code", Name: "Claude Code", Command: "claude", Agent: &Claude, ReadIfThere: git}, ""},
-		{plain, "shell", Template{ID: "shell", Name: "Shell", Command: "/opt/fish", Credential: wire.CredentialNone, ReadIfThere: git}, ""},
+		{plain, "claude-code", Template{ID: "claude-code", Name: "Claude Code", Command: "claude", Agent: &Claude, ReadIfThere: reads}, ""},
+		{plain, "shell", Template{ID: "shell", Name: "Shell", Command: "/opt/fish", Credential: wire.CredentialNone, ReadIfThere: reads}, ""},
 		{mine, "claude-code", Template{ID: "claude-code", Command: "other"}, ""},
 		{mine, "mine", mine.Templates[0], ""},
 		{plain, "mine", Template{}, `unknown template "mine", known are: claude-brokered, claude-code, shell`},

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -137,6 +138,27 @@ func (p Places) AgentFolder(name string) string {
 		return ""
 	}
 	return filepath.Join(p.Data, name)
+}
+
+// CacheFolder is where a template's sessions keep what their tools write always (E06); "" without a data folder. Sessions
+// with a pairing have theirs apart: what one leaves in a cache runs in the next, which may hold the token. A folder that is
+// there must be the caller's alone.
+func (p Places) CacheFolder(template string, pairing bool) (string, error) {
+	if p.Data == "" {
+		return "", nil
+	}
+	kind := filepath.Join(p.Data, "cache")
+	if pairing {
+		kind += "-brokered"
+	}
+	dir := filepath.Join(kind, template)
+	if err := errors.Join(p.CheckData(kind), p.CheckData(dir)); err != nil {
+		return "", err
+	}
+	if info, err := os.Stat(dir); err == nil {
+		return dir, judgePrivate(dir, info)
+	}
+	return dir, nil
 }
 
 // Profiles is where the profiles of live sessions are (X01).
