@@ -1,4 +1,5 @@
-# make build | demo | test | race | tools | fuzz | delays | campaign | bench | vet | staticcheck | cross | install — no logic of its own.
+# make build | demo | test | race | tools | fuzz | delays | campaign | bench | kernels | vet | staticcheck | cross | install |
+# uninstall | dist — no logic of its own.
 
 GO         ?= go
 PREFIX     ?= /usr/local
@@ -9,7 +10,7 @@ FLAGS      := -trimpath -buildvcs=false -ldflags '-s -w'
 
 export CGO_ENABLED := 0
 
-.PHONY: all build demo test vet staticcheck unit scripts race tools real-client fuzz delays campaign bench cross install clean
+.PHONY: all build demo test vet staticcheck unit scripts race tools real-client fuzz delays campaign bench cross install uninstall dist clean
 
 all: build
 
@@ -42,7 +43,7 @@ race:
 
 # What a script says takes long, [slow]: real compilers and package managers that work for seconds.
 tools: build
-	HOSTSHIM_SLOW=only $(GO) test -count=1 -timeout 1h -parallel 4 ./testscript -run TestRules
+	HOSTSHIM_SLOW=only $(GO) test -count=1 -timeout 1h -parallel 4 ./testscript -run '^(TestRules|TestDist)$$'
 
 # The real Claude Code, from npm into a cache outside the tree: its scripts are skipped without it.
 real-client:
@@ -70,13 +71,16 @@ cross:
 		GOOS=$$os GOARCH=$$arch $(GO) build $(FLAGS) -o bin/$$os-$$arch/ ./cmd/host ./cmd/shim || exit 1; \
 	done; done
 
-# By rename: macOS kills a program that was overwritten after it had run.
+# Programs, man pages, and completion for bash, zsh and fish.
 install: build
-	install -d $(DESTDIR)$(PREFIX)/bin
-	for p in host shim; do \
-		install -m 0755 bin/$$p $(DESTDIR)$(PREFIX)/bin/.$(PROGRAM_PREFIX)$$p.new && \
-		mv -f $(DESTDIR)$(PREFIX)/bin/.$(PROGRAM_PREFIX)$$p.new $(DESTDIR)$(PREFIX)/bin/$(PROGRAM_PREFIX)$$p || exit 1; \
-	done
+	BIN=bin PREFIX='$(PREFIX)' PROGRAM_PREFIX='$(PROGRAM_PREFIX)' DESTDIR='$(DESTDIR)' GO='$(GO)' sh cmd/dist/install.sh install
+
+uninstall:
+	PREFIX='$(PREFIX)' PROGRAM_PREFIX='$(PROGRAM_PREFIX)' DESTDIR='$(DESTDIR)' sh cmd/dist/install.sh uninstall
+
+# Archives for linux and darwin, amd64 and arm64, Debian packages and checksums, in bin/dist.
+dist:
+	GO='$(GO)' sh cmd/dist/dist.sh bin/dist
 
 clean:
 	rm -rf bin

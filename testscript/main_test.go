@@ -16,13 +16,14 @@ import (
 )
 
 var (
-	update    = flag.Bool("update", false, "rewrite the expected file of a failing cmp")
-	root      string // of this run's folders; short, for socket addresses, and open to every user
-	binDir    string // host and shim
-	fakesDir  string
-	raceBuilt bool
-	slow      = os.Getenv("HOSTSHIM_SLOW") // 1: what takes long too, only: the scripts that say [slow] alone
-	folders   atomic.Int64
+	update        = flag.Bool("update", false, "rewrite the expected file of a failing cmp")
+	root          string // of this run's folders; short, for socket addresses, and open to every user
+	binDir        string // host and shim
+	repository, _ = filepath.Abs("..")
+	fakesDir      string
+	raceBuilt     bool
+	slow          = os.Getenv("HOSTSHIM_SLOW") // 1: what takes long too, only: the scripts that say [slow] alone
+	folders       atomic.Int64
 )
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
@@ -88,18 +89,19 @@ func build() error {
 		raceBuilt = true
 		return os.CopyFS(binDir, os.DirFS(from))
 	}
-	return goBuild(binDir, "./cmd/...")
+	return goBuild(binDir, "./cmd/host", "./cmd/shim")
 }
 
 // goBuild makes programs and copies them to a folder. They are kept below bin/ too: the linker is then left out for
 // those that are up to date.
-func goBuild(to string, packages string) error {
+func goBuild(to string, packages ...string) error {
 	kept := filepath.Join("..", "bin", "test", filepath.Base(to))
-	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o", "bin/test/"+filepath.Base(to)+"/", packages)
+	args := []string{"build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o", "bin/test/" + filepath.Base(to) + "/"}
+	cmd := exec.Command("go", append(args, packages...)...)
 	cmd.Dir = ".."
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("go build %s: %v\n%s", packages, err, out)
+		return fmt.Errorf("go build %v: %v\n%s", packages, err, out)
 	}
 	return os.CopyFS(to, os.DirFS(kept))
 }

@@ -85,6 +85,8 @@ var mayImport = map[string][]string{
 	"cmd/host": {"host", "host/client", "host/credential", "host/doctor", "host/server", "host/settings", "host/state", "host/wire", "shim"},
 	"cmd/shim": {"shim"},
 
+	"cmd/dist/man": {"shim"},
+
 	"host/server": {"host", "host/credential", "host/llmproxy", "host/settings", "host/state", "host/wire", "shim"},
 	"host/doctor": {"host", "host/credential", "host/sandbox", "host/settings", "host/state", "host/wire", "shim"},
 	"host/client": {"host/credential", "host/state", "host/wire"},

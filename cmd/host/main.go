@@ -44,6 +44,7 @@ func commands() []command {
 		{"requests", "[flags]", "print the sessions' requests to the model", requests},
 		{"audit", "[flags]", "print what was launched, refused and ended", audit},
 		{"doctor", "[--json]", "try the whole way with a throw-away token", runDoctor},
+		{"completion", "bash|zsh|fish", "print what completes this command in a shell", completion},
 		{"version", "", "print the version", version},
 	}
 }
@@ -65,6 +66,8 @@ func dispatch(args []string) int {
 		return version(nil)
 	case insideCommand:
 		return doctorInside(args[1:])
+	case completeCommand:
+		return complete(args[1:])
 	}
 	for _, c := range commands() {
 		if c.name == args[0] {
