@@ -108,9 +108,9 @@ func networkFailure(err error) error {
 		e.Reason = err.Error()
 	}
 	switch e.Errno {
-	case unix.EPERM, unix.EACCES, unix.ENOSPC, unix.EUSERS, unix.EINVAL:
+	case unix.EPERM, unix.EACCES, unix.ENOSPC, unix.EUSERS, unix.EINVAL, unix.ENOSYS:
 		e.Reason = `user namespaces are switched off here: load the AppArmor profile docs/examples/apparmor-shim if kernel.apparmor_restrict_unprivileged_userns ` +
-			`is 1, else see kernel.unprivileged_userns_clone and user.max_user_namespaces; in a container run as root with CAP_SYS_ADMIN, or use "network": "open"`
+			`is 1, else see kernel.unprivileged_userns_clone and user.max_user_namespaces; in a container its seccomp profile has to let clone, unshare and mount pass; or use "network": "open"`
 	}
 	return e
 }

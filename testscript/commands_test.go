@@ -96,7 +96,7 @@ func (c *call) flag(name string) bool {
 
 // holds answers a [condition].
 func (s *script) holds(name, arg string) (bool, error) {
-	if (name == "exec") == (arg != "") {
+	if (name == "exec" || name == "file") == (arg != "") {
 		switch name {
 		case "linux", "darwin":
 			return runtime.GOOS == name, nil
@@ -116,6 +116,9 @@ func (s *script) holds(name, arg string) (bool, error) {
 			return realClient().shared, nil
 		case "exec":
 			_, err := s.lookPath(arg)
+			return err == nil, nil
+		case "file":
+			_, err := os.Stat(arg)
 			return err == nil, nil
 		}
 	}

@@ -111,7 +111,7 @@ func (s *script) setUp() error {
 		"PATH":          binDir + ":" + fakesDir + ":/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin",
 		"LANG":          "C", "TZ": "UTC", "TERM": "dumb",
 	}
-	s.vars, s.exempt = map[string]string{}, map[string]bool{}
+	s.vars, s.exempt = map[string]string{"REPO": repository}, map[string]bool{}
 	s.procs, s.handles = map[string]*proc{}, map[string]*handle{}
 	s.timeout = 5 * time.Minute // far more than any needs: it ends what hangs, and says nothing of speed
 	s.addSecret("TOKEN", tokenMarker+randomHex(16))

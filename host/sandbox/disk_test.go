@@ -68,6 +68,10 @@ func paper(what string) node {
 		return node{mode: fs.ModeDir | fs.ModeSticky | 0o777}
 	case "file":
 		return node{mode: 0o644}
+	case "anns": // "anns link TARGET", wherever it lies
+		n := paper(rest)
+		n.uid = 501
+		return n
 	case "link":
 		return node{mode: fs.ModeSymlink | 0o777, link: rest}
 	case "sock":

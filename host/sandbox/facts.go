@@ -28,7 +28,7 @@ func (n node) isDir() bool  { return n.mode.IsDir() }
 func (n node) isLink() bool { return n.mode&fs.ModeSymlink != 0 }
 func (n node) isExec() bool { return n.mode.IsRegular() && n.mode.Perm()&0o111 != 0 }
 
-// othersWrite says whether anyone but root owns the folder or can write in it (X07). A sticky bit does not help, since
+// othersWrite says whether anyone but root owns the folder or can write in it (X07). A sticky bit does not count here, since
 // anyone can still add names. Nor does it help that the group is root's: a group has members.
 func (n node) othersWrite() bool { return n.uid != 0 || n.mode.Perm()&0o022 != 0 }
 

@@ -58,7 +58,7 @@ var refusals = []struct {
 // odd is what the refusals stumble over.
 var odd = disk{
 	"/home/ann/gone": "link nowhere", "/home/ann/round": "link round", "/root.d/link": "link real", "/root.d/real": "dir",
-	"/home/ann/tok": "link secrets/token", "/tmp/tok": "link /home/ann/secrets/token",
+	"/home/ann/tok": "link secrets/token", "/tmp/tok": "anns link /home/ann/secrets/token",
 	"/home/ann/app/cache": "link /home/ann/.ssh", "/home/ann/up": "link /",
 }
 
@@ -76,6 +76,16 @@ func TestRefused(t *testing.T) {
 			}
 		})
 	}
+	// As a node of Kubernetes mounts a secret: in a sticky folder only root can replace root's link.
+	t.Run("token through root's link in a sticky folder", func(t *testing.T) {
+		spec := linuxSpec()
+		spec.Private = []string{"/run/secret/token"}
+		secret := disk{"/run/secret": "open dir", "/run/secret/token": "link ..data/token", "/run/secret/..data": "link ..2026",
+			"/run/secret/..2026/token": "file"}
+		if _, err := build(spec, linux.and(secret).facts(false)); err != nil {
+			t.Error(err)
+		}
+	})
 	t.Run("model network without a port", func(t *testing.T) {
 		spec := macSpec()
 		spec.Network = shim.NetworkModel
