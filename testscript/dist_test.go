@@ -124,7 +124,7 @@ func tryPackage(t *testing.T, deb string) {
 		os.WriteFile(clean+"/var/lib/dpkg/"+file, nil, 0o644)
 	}
 	before := under(t, clean)
-	inRepo(t, nil, "dpkg", "--root="+clean, "--force-architecture", "--install", debs[0])
+	inRepo(t, nil, "dpkg", "--root="+clean, "--force-architecture", "--install", deb)
 	if got := inRepo(t, nil, "chroot", clean, "/usr/bin/relay-host", "version"); !strings.HasPrefix(got, "host ") {
 		t.Errorf("version in the clean root: %q", got)
 	}
