@@ -21,6 +21,7 @@ type envSpec struct {
 	Request     map[string]string // the request's env, or --env
 	Own         []string          // NAME=VALUE: what the host itself says
 	Passthrough []string          // names kept although they look like credentials
+	ByHand      bool              // a person named the variables: one that is dropped is named
 	Guarded     bool              // the base loses what looks like a credential (E04)
 	ModelKey    credential.Secret // replaces ${MODEL_KEY} in the template's and the request's values
 	Credential  string            // wire.CredentialNone, wire.CredentialToken or wire.CredentialPairing; "" is none
@@ -69,6 +70,7 @@ func buildEnv(s envSpec) (env []string, warnings []string, err error) {
 	}
 	replaced, more := e.dropCredentials(s)
 	warnings = append(replaced, droppedLine(append(usual, more...))...)
+	warnings = append(warnings, s.inVain()...)
 	for _, kv := range s.Own {
 		name, value, _ := strings.Cut(kv, "=")
 		if err := checkVariable(name, value); err != nil {
@@ -87,6 +89,26 @@ func (s envSpec) replaced(name string) bool {
 // usual says whether the variable looks like a credential, and nobody asked to keep it.
 func (s envSpec) usual(name string) bool {
 	return usualCredential(name) && !slices.Contains(s.Passthrough, name)
+}
+
+// inVain names what a person asked for and no session gets (E01, E02).
+func (s envSpec) inVain() []string {
+	var names []string
+	for name := range s.Request {
+		if strings.HasPrefix(name, relayPrefix) {
+			names = append(names, name)
+		}
+	}
+	for _, kv := range s.Base {
+		if name, _, _ := strings.Cut(kv, "="); hostOnly(name) && slices.Contains(s.Passthrough, name) {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 || !s.ByHand {
+		return nil
+	}
+	slices.Sort(names)
+	return []string{"environment variables dropped, which no session is given: " + strings.Join(slices.Compact(names), ", ")}
 }
 
 // hostOnly says whether a variable of the host's environment stays with the host (E01).

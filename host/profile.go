@@ -76,7 +76,7 @@ func (h *Host) planEnv(p *Plan, t settings.Template) error {
 	env, warnings, err := buildEnv(envSpec{
 		Base: p.proxied(h.config.Environ), Template: fromTemplate, Request: p.request.Env, Own: own, ModelKey: p.request.ModelKey,
 		Passthrough: slices.Concat(t.EnvPassthrough, p.request.KeepEnv), Credential: p.Credential,
-		Guarded: p.Sandboxed && p.request.Kind == wire.KindRun,
+		ByHand: p.request.ByHand, Guarded: p.Sandboxed && p.request.Kind == wire.KindRun,
 	})
 	h.warnAll(warnings)
 	if err != nil {
@@ -170,7 +170,10 @@ func refuseHome(dir, home string, t settings.Template) error {
 			return nil
 		}
 	}
-	return invalid(`directory %q is your home folder, or holds it: name a project with --dir, or grant the folder by name, as with "read_write": ["~"] in a template`, dir)
+	if dir != home { // "/", say: no template grants that
+		return invalid(`directory %q holds your home folder: name a project with --dir, or start in it`, dir)
+	}
+	return invalid(`directory %q is your home folder: name a project with --dir, or grant the folder by name, as with "read_write": ["~"] in a template`, dir)
 }
 
 // profilePath is where the session's profile lies; "" unsandboxed.

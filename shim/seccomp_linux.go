@@ -62,12 +62,13 @@ func denials(model bool) []denial {
 
 // setIDDenials keep the target from making set-user-ID and set-group-ID files (X14). Started by another user, such a
 // file would run with this user's rights, outside of any sandbox. The mode of openat2 is in memory, where a filter cannot
-// look. On ENOSYS programs use openat instead.
+// look. On ENOSYS programs use openat instead. mkdir is free: the kernel masks these bits in its mode on every file system, and
+// cp -r asks for them in a folder that has the set-group-ID bit.
 func setIDDenials() []denial {
 	const setID = unix.S_ISUID | unix.S_ISGID
 	return []denial{
 		{calls: append(calls(unix.SYS_FCHMOD), secondArgModes...), when: argHas(1, setID)},
-		{calls: calls(unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_MKDIRAT, unix.SYS_MKNODAT), when: argHas(2, setID)},
+		{calls: calls(unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_MKNODAT), when: argHas(2, setID)},
 		{calls: openCalls, when: openHas(1, setID)},
 		{calls: calls(unix.SYS_OPENAT), when: openHas(2, setID)},
 		{calls: calls(unix.SYS_OPENAT2), errno: unix.ENOSYS},

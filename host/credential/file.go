@@ -75,7 +75,7 @@ func open(path string, me uint32) (int, unix.Stat_t, error) {
 		}
 		if reason := writers(&st, me); reason != "" {
 			unix.Close(fd)
-			return -1, st, fmt.Errorf("other users can write it (%s)", reason)
+			return -1, st, fmt.Errorf("other users can write it (%s)%s", reason, cure(&st, me, path))
 		}
 		found, err := walk(path, me)
 		if err == nil && found.Dev == st.Dev && found.Ino == st.Ino {

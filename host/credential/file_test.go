@@ -77,10 +77,10 @@ func TestT03T04T06Read(t *testing.T) {
 			must(t, os.Truncate(p, 1<<40))
 		}, "", "", "larger than 4096 bytes"},
 		{"byte order mark", func(t *testing.T, _, p string) { write(t, p, "\ufefftok", 0o600) }, "", "", "holds a character that no token has"},
-		{"group can write", func(t *testing.T, _, p string) { write(t, p, "tok", 0o620) }, "", "", "other users can write it (mode 0620)"},
-		{"all can write", func(t *testing.T, _, p string) { write(t, p, "tok", 0o602) }, "", "", "other users can write it (mode 0602)"},
-		{"sticky makes no file safe", func(t *testing.T, _, p string) { write(t, p, "tok", 0o1666) }, "", "", "other users can write it (mode 1666)"},
-		{"checked before it is read", func(t *testing.T, _, p string) { write(t, p, "", 0o666) }, "", "", "other users can write it (mode 0666)"},
+		{"group can write", func(t *testing.T, _, p string) { write(t, p, "tok", 0o620) }, "", "", "other users can write it (mode 0620): chmod go-w %d"},
+		{"all can write", func(t *testing.T, _, p string) { write(t, p, "tok", 0o602) }, "", "", "other users can write it (mode 0602): chmod go-w %d"},
+		{"sticky makes no file safe", func(t *testing.T, _, p string) { write(t, p, "tok", 0o1666) }, "", "", "other users can write it (mode 1666): chmod go-w %d"},
+		{"checked before it is read", func(t *testing.T, _, p string) { write(t, p, "", 0o666) }, "", "", "other users can write it (mode 0666): chmod go-w %d"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := folderOf(t)
@@ -100,7 +100,7 @@ func check(t *testing.T, path, want, warning, reason string) {
 		t.Errorf("read %q, want %q", token.Reveal(), want)
 	}
 	if reason != "" {
-		reason = before + reason
+		reason = before + strings.ReplaceAll(reason, "%d", path)
 	}
 	if errText(err) != reason {
 		t.Errorf("error %v, want %s", err, reason)

@@ -26,6 +26,14 @@ func writers(st *unix.Stat_t, me uint32) string {
 	return ""
 }
 
+// cure is what the owner can do where a mode lets others write.
+func cure(st *unix.Stat_t, me uint32, path string) string {
+	if !trusted(st, me) {
+		return ""
+	}
+	return ": chmod go-w " + path
+}
+
 // overflowUID stands for every user that a user namespace does not map.
 const overflowUID = 65534
 
@@ -102,7 +110,7 @@ func folder(dir string, st *unix.Stat_t, me uint32) (shared bool, err error) {
 		return st.Mode&0o022 != 0, nil
 	}
 	if reason := writers(st, me); reason != "" {
-		return false, fmt.Errorf("other users can write the folder %s (%s)", dir, reason)
+		return false, fmt.Errorf("other users can write the folder %s (%s)%s", dir, reason, cure(st, me, dir))
 	}
 	return false, nil
 }

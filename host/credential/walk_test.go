@@ -17,28 +17,28 @@ func TestT06Folders(t *testing.T) {
 		reason string // %d is the folder
 	}{
 		{"own folder", func(t *testing.T, d string) { must(t, unix.Chmod(d+"/a/b", 0o777)) }, "a/b/token",
-			"other users can write the folder %d/a/b (mode 0777)"},
+			"other users can write the folder %d/a/b (mode 0777): chmod go-w %d/a/b"},
 		{"own folder, group", func(t *testing.T, d string) { must(t, unix.Chmod(d+"/a/b", 0o770)) }, "a/b/token",
-			"other users can write the folder %d/a/b (mode 0770)"},
+			"other users can write the folder %d/a/b (mode 0770): chmod go-w %d/a/b"},
 		{"folder above", func(t *testing.T, d string) { must(t, unix.Chmod(d+"/a", 0o757)) }, "a/b/token",
-			"other users can write the folder %d/a (mode 0757)"},
+			"other users can write the folder %d/a (mode 0757): chmod go-w %d/a"},
 		{"sticky", func(t *testing.T, d string) { must(t, unix.Chmod(d+"/a/b", 0o1777)) }, "a/b/token", ""},
 		{"sticky above", func(t *testing.T, d string) { must(t, unix.Chmod(d+"/a", 0o1777)) }, "a/b/token", ""},
 		{"link's folder", func(t *testing.T, d string) {
 			must(t, os.Mkdir(d+"/l", 0o700))
 			must(t, os.Symlink("../a/b/token", d+"/l/token"))
 			must(t, unix.Chmod(d+"/l", 0o777))
-		}, "l/token", "other users can write the folder %d/l (mode 0777)"},
+		}, "l/token", "other users can write the folder %d/l (mode 0777): chmod go-w %d/l"},
 		{"folder behind a link", func(t *testing.T, d string) {
 			must(t, os.Symlink(d+"/a", d+"/l"))
 			must(t, unix.Chmod(d+"/a", 0o777))
-		}, "l/b/token", "other users can write the folder %d/a (mode 0777)"},
+		}, "l/b/token", "other users can write the folder %d/a (mode 0777): chmod go-w %d/a"},
 		{"folder between two links", func(t *testing.T, d string) {
 			must(t, os.Mkdir(d+"/m", 0o700))
 			must(t, os.Symlink("m/n", d+"/l"))
 			must(t, os.Symlink("../a/./b//token", d+"/m/n"))
 			must(t, unix.Chmod(d+"/m", 0o777))
-		}, "l", "other users can write the folder %d/m (mode 0777)"},
+		}, "l", "other users can write the folder %d/m (mode 0777): chmod go-w %d/m"},
 		{"links in safe folders", func(t *testing.T, d string) {
 			must(t, os.Symlink("a/b", d+"/l"))
 			must(t, os.Symlink("../../l/token", d+"/a/b/m"))

@@ -29,6 +29,7 @@ type Prints struct {
 	marks map[string]mark // by name: the path below the first folder looked at, else the whole path
 	paths []string        // what is there of the files and folders, with every link followed
 	cut   bool            // a bound was reached
+	heavy string          // the first folder of an installer in which a bound was reached
 }
 
 // Look takes the fingerprint of what a user's tools run unasked in folders, the project first. Home is where ~ leads, in
@@ -63,12 +64,15 @@ func (p *Prints) Changed(now *Prints) []string {
 		}
 	}
 	for name := range p.marks {
-		if _, ok := now.marks[name]; !ok && !now.cut {
+		if _, ok := now.marks[name]; !ok && !now.cut && now.heavy == "" {
 			list = append(list, printable(name)+" (gone)")
 		}
 	}
 	if now.cut && !p.cut {
 		list = append(list, fmt.Sprintf("more than %d files or %d folders, so that not all was looked at", maxFiles, maxFolders))
+	}
+	if now.heavy != "" && p.heavy == "" {
+		list = append(list, printable(now.heavy)+" (so large that not all in it was looked at)")
 	}
 	slices.Sort(list)
 	return list
@@ -165,15 +169,27 @@ var gitOwn = words("objects refs logs lfs")
 // list reads a folder, by name; left is what it is counted against.
 func (l *look) list(dir string, left *int) []entry {
 	if *left--; *left < 0 || strings.Count(dir, "/") > maxDepth {
-		l.cut = true
+		l.reached(dir)
 		return nil
 	}
 	entries := l.entries(dir)
 	if len(entries) >= maxNames {
-		l.cut = true
+		l.reached(dir)
 	}
 	slices.SortFunc(entries, func(a, b entry) int { return cmp.Compare(a.name, b.name) })
 	return entries
+}
+
+// reached notes that a bound was reached in a folder.
+func (l *look) reached(dir string) {
+	parts := strings.Split(dir, "/")
+	i := slices.IndexFunc(parts, func(name string) bool { return heavy[strings.ToLower(name)] })
+	switch {
+	case i < 0:
+		l.cut = true
+	case l.heavy == "":
+		l.heavy = l.prefix + strings.Join(parts[:i+1], "/")
+	}
 }
 
 // entry is a name in a folder.

@@ -62,6 +62,8 @@ var refusals = []struct{ name, text, want string }{
 	{"unknown key of the proxy", inProxy(`"listne": "127.0.0.1:0"`), `1:16: key llm_proxy.listne: unknown, the nearest known key is "listen"`},
 	{"unknown key of a client", inProxy(`"clients": {"codex": {"token_file": "/t", "token-file2": null}}`),
 		`1:58: key llm_proxy.clients.codex.token-file2: unknown, the nearest known key is "token_file"`},
+	{"ours without its first word", `{"Templates": []}`, `1:2: key Templates: unknown, the nearest known key is "terminal_templates"`},
+	{"ours without its first word, with a hyphen", `{"token-file": "/t"}`, `1:2: key token-file: unknown, the nearest known key is "claude_token_file"`},
 	{"nearly ours", `{"claude_token_fil": "/t"}`, `1:2: key claude_token_fil: unknown, the nearest known key is "claude_token_file"`},
 	{"nearly ours, in another case", `{"LLM-Proxy": null}`, `1:2: key LLM-Proxy: unknown, the nearest known key is "llm_proxy"`},
 	{"nearly ours, turned", `{"terminal_tempaltes": []}`, `1:2: key terminal_tempaltes: unknown, the nearest known key is "terminal_templates"`},

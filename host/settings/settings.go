@@ -182,6 +182,21 @@ func parse(file string, data []byte) (*Settings, []string, error) {
 	return s, r.warnings, nil
 }
 
+// slip is the key of ours that a top-level name most likely stands for; "": it is relay's. Two letters may differ, or a
+// word in front may be missing, as in "templates".
+func slip(name, nearest string, letters int) string {
+	if letters <= 2 {
+		return nearest
+	}
+	plain := strings.ReplaceAll(strings.ToLower(name), "-", "_")
+	for _, key := range keys(reflect.TypeFor[Settings]()) {
+		if len(plain) >= 8 && strings.HasSuffix(key, "_"+plain) {
+			return key
+		}
+	}
+	return ""
+}
+
 // topLevel reads one member of the document. Those that are not known here are relay's; one that is nearly ours is a
 // mistake.
 func (r *reader) topLevel(m wire.Member, s *Settings) error {
@@ -194,9 +209,10 @@ func (r *reader) topLevel(m wire.Member, s *Settings) error {
 		}
 		return nil
 	}
-	if nearest, letters := Nearest(m.Name, keys(reflect.TypeFor[Settings]())); letters > 2 {
-		return nil
-	} else if nearest != m.Name {
+	if nearest, letters := Nearest(m.Name, keys(reflect.TypeFor[Settings]())); nearest != m.Name {
+		if nearest = slip(m.Name, nearest, letters); nearest == "" {
+			return nil
+		}
 		return r.errorf(m.At, path, "unknown, the nearest known key is %q", nearest)
 	}
 	if m.Kind() == "null" {

@@ -237,8 +237,8 @@ func TestLoadSettings(t *testing.T) {
 	load("absent but named", "absent", 0, true, "no such file or directory")
 	load("largest", `{"x": "`+strings.Repeat("x", maxSettings-9)+`"}`, 0o600, true, "")
 	load("too large", `{"x": "`+strings.Repeat("x", maxSettings-8)+`"}`, 0o600, true, "larger than 1048576 bytes")
-	load("group can write", `{}`, 0o660, false, "other users can write it (mode 0660)")
-	load("all can write", `{}`, 0o602, false, "other users can write it (mode 0602)")
+	load("group can write", `{}`, 0o660, false, "other users can write it (mode 0660): chmod go-w "+path)
+	load("all can write", `{}`, 0o602, false, "other users can write it (mode 0602): chmod go-w "+path)
 
 	refused := func(name, want string) {
 		t.Helper()
@@ -250,7 +250,7 @@ func TestLoadSettings(t *testing.T) {
 	if err := unix.Chmod(dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	refused("folder that all can write", "other users can write the folder "+dir+" (mode 0777)")
+	refused("folder that all can write", "other users can write the folder "+dir+" (mode 0777): chmod go-w "+dir)
 	unix.Chmod(dir, 0o755)
 	os.Remove(path)
 	os.Mkdir(path, 0o755)
