@@ -182,7 +182,8 @@ func (b *Broker) audit(e llmproxy.Event) {
 	}
 }
 
-// mintPairing makes the pairing that a brokered launch gets in place of the token (B01). It ends with the launch.
+// mintPairing makes the pairing that a brokered launch gets in place of the token (B01), or that stands for the way out of
+// one that reaches hosts by name (N02). It ends with the launch.
 func (r *Running) mintPairing() error {
 	b, base, own := r.host.config.Broker, "", ""
 	var err error
@@ -196,12 +197,25 @@ func (r *Running) mintPairing() error {
 	if err != nil {
 		return err
 	}
-	session, pairing, err := proxy.CreateForLaunch(r.Plan.TemplateID, own)
+	p := r.Plan
+	brokered := p.Credential == wire.CredentialPairing
+	session, pairing, err := proxy.CreateForLaunch(llmproxy.Launch{ClientID: p.TemplateID, Own: own, NoModel: !brokered,
+		Hosts: p.hosts, Template: p.TemplateID, ByHand: p.request.ByHand})
 	if err != nil {
 		return err
 	}
-	r.undo = append(r.undo, func() { proxy.Revoke(session.ID) })
-	r.token, r.PairingID = pairing, session.ID
+	r.out = session.Out
+	r.undo = append(r.undo, func() {
+		session.Out.End()
+		proxy.Revoke(session.ID)
+	})
+	r.PairingID = session.ID
+	r.env = withPassword(r.env, pairing)
+	if !brokered {
+		pairing.Wipe()
+		return nil
+	}
+	r.token = pairing
 	r.env = brokeredEnv(r.env, settings.Claude.BaseURL, base)
 	return nil
 }
@@ -236,6 +250,6 @@ func (r *Running) serveOwnNetwork() error {
 		return err
 	}
 	r.undo = append(r.undo, func() { l.Close() })
-	go proxy.ServeSession(l, r.PairingID)
+	go proxy.ServeSession(l, r.PairingID, r.out)
 	return nil
 }

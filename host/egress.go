@@ -1,9 +1,13 @@
 package host
 
 import (
+	"fmt"
+	"net"
 	"slices"
+	"strconv"
 	"strings"
 
+	"hostshim/host/credential"
 	"hostshim/host/reach"
 	"hostshim/host/settings"
 	"hostshim/host/wire"
@@ -67,19 +71,69 @@ func (p *Plan) ownNetwork() bool {
 // listens says whether the session reaches the host's proxy, for the model or for hosts by name.
 func (p *Plan) listens() bool { return p.network == shim.NetworkModel || len(p.hosts) > 0 }
 
-// proxied is the environment that children start from, as it is right for the session's network (N02).
-func (p *Plan) proxied(base []string) []string {
-	if p.network != shim.NetworkNone {
+// proxied is the environment that children start from, with what leads programs to the session's way out (N02). The
+// host's own proxy is not the session's: it is out of its reach. Port is that of the shared listener, where that is used.
+func (p *Plan) proxied(base []string, port int) []string {
+	if p.network != shim.NetworkNone && len(p.hosts) == 0 {
 		return base
 	}
-	return slices.DeleteFunc(slices.Clone(base), func(kv string) bool {
+	env := slices.DeleteFunc(slices.Clone(base), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
-		return slices.Contains(proxyVariables, strings.ToUpper(name))
+		return proxyVariable(name) || strings.EqualFold(name, "NO_PROXY")
 	})
+	if len(p.hosts) == 0 {
+		return env
+	}
+	address := net.JoinHostPort(shim.ModelAddr, strconv.Itoa(port))
+	if p.ownNetwork() {
+		return append(env, proxyEnv("http://"+address, port, lookup(env, jvmOptions))...)
+	}
+	return append(env, proxyEnv("http://session:"+passwordMark+"@"+address, port, lookup(env, jvmOptions))...)
 }
 
-// proxyVariables lead programs to an HTTP proxy, or past it. Both letter cases count.
-var proxyVariables = []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"}
+const (
+	jvmOptions   = "JAVA_TOOL_OPTIONS"
+	passwordMark = "${PROXY_PASSWORD}" // in a proxy's address, until the pairing is made
+)
+
+func proxyVariable(name string) bool {
+	return slices.Contains([]string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"}, strings.ToUpper(name))
+}
+
+// proxyEnv makes tools use the proxy at address, a URL, without further configuration: curl and wget read the lower-case
+// names, others either; node wants to be told to look; a JVM has properties of its own, which come after those it had.
+func proxyEnv(address string, port int, jvm string) []string {
+	const past = "localhost,127.0.0.1,::1"
+	env := []string{"NO_PROXY=" + past, "no_proxy=" + past, "NODE_USE_ENV_PROXY=1"}
+	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"} {
+		env = append(env, name+"="+address, strings.ToLower(name)+"="+address)
+	}
+	for _, scheme := range []string{"http", "https"} {
+		jvm += fmt.Sprintf(" -D%s.proxyHost=%s -D%s.proxyPort=%d", scheme, shim.ModelAddr, scheme, port)
+	}
+	return append(env, jvmOptions+"="+strings.TrimPrefix(jvm+" -Dhttp.nonProxyHosts=localhost|127.*|[::1]", " "))
+}
+
+// withPassword puts the pairing into the proxy's address, where the environment leaves room for it: on a listener that
+// sessions share it tells them apart.
+func withPassword(env []string, pairing credential.Secret) []string {
+	env = slices.Clone(env)
+	for i, kv := range env {
+		if name, value, _ := strings.Cut(kv, "="); proxyVariable(name) && strings.Contains(value, passwordMark) {
+			env[i] = name + "=" + strings.ReplaceAll(value, passwordMark, string(pairing.Reveal()))
+		}
+	}
+	return env
+}
+
+// proxyPort is where the session finds the host's proxy, if it may reach that.
+func (h *Host) proxyPort(p *Plan) (port int, err error) {
+	if OwnNetworks || p.profileNetwork() != shim.NetworkModel {
+		return shim.ModelPort, nil
+	}
+	_, port, err = h.config.Broker.listening()
+	return port, err
+}
 
 // profileNetwork is the network as the profile has it: closed with a listener, or without.
 func (p *Plan) profileNetwork() string {

@@ -142,7 +142,11 @@ func brokeredEnv(env []string, variable, base string) []string {
 	own := []string{variable + "=" + base}
 	if proxied {
 		for _, names := range [][2]string{{"NO_PROXY", "no_proxy"}, {"no_proxy", "NO_PROXY"}} {
-			own = append(own, names[0]+"="+strings.TrimPrefix(cmp.Or(value[names[0]], value[names[1]])+","+shim.ModelAddr, ","))
+			past := cmp.Or(value[names[0]], value[names[1]])
+			if !slices.Contains(strings.Split(past, ","), shim.ModelAddr) {
+				past = strings.TrimPrefix(past+","+shim.ModelAddr, ",")
+			}
+			own = append(own, names[0]+"="+past)
 		}
 	}
 	return append(slices.DeleteFunc(env, func(kv string) bool {

@@ -73,8 +73,12 @@ func (h *Host) planEnv(p *Plan, t settings.Template) error {
 	if p.Credential != wire.CredentialNone {
 		own = append(own, shim.EnvTokenFD+"="+strconv.Itoa(shim.TokenFD))
 	}
+	port, err := h.proxyPort(p)
+	if err != nil {
+		return unavailable(err)
+	}
 	env, warnings, err := buildEnv(envSpec{
-		Base: p.proxied(h.config.Environ), Template: fromTemplate, Request: p.request.Env, Own: own, ModelKey: p.request.ModelKey,
+		Base: p.proxied(h.config.Environ, port), Template: fromTemplate, Request: p.request.Env, Own: own, ModelKey: p.request.ModelKey,
 		Passthrough: slices.Concat(t.EnvPassthrough, p.request.KeepEnv), Credential: p.Credential,
 		ByHand: p.request.ByHand, Guarded: p.Sandboxed && p.request.Kind == wire.KindRun,
 	})
@@ -96,12 +100,9 @@ func (h *Host) planProfile(p *Plan, t settings.Template, private []string) error
 		return err
 	}
 	private = append(private, h.config.Places.State, h.config.Places.Settings)
-	port := shim.ModelPort
-	if p.profileNetwork() == shim.NetworkModel && !OwnNetworks {
-		var err error
-		if _, port, err = h.config.Broker.listening(); err != nil {
-			return unavailable(err)
-		}
+	port, err := h.proxyPort(p)
+	if err != nil {
+		return unavailable(err)
 	}
 	readWrite := t.ReadWrite
 	if filepath.Dir(p.cache) != p.temp {

@@ -14,9 +14,11 @@ import (
 // Outcome is what became of a foreground launch that was not refused.
 type Outcome struct {
 	End
-	Missing   string // the template's own command, if it is not installed here
-	Installer string // what sets up the agent's package, if that was left out
-	Resume    string // the conversation that the agent can continue, in its configuration folder
+	Missing   string   // the template's own command, if it is not installed here
+	Installer string   // what sets up the agent's package, if that was left out
+	Refused   []string // entries of "hosts" that would have covered what the session was refused (N04)
+	More      int      // attempts that were refused beside those
+	Resume    string   // the conversation that the agent can continue, in its configuration folder
 }
 
 // Run launches in the foreground, on the caller's own streams, and says how that ended (H01). An error is a
@@ -53,6 +55,7 @@ func (h *Host) Run(r *Request) (out Outcome, err error) {
 	}
 	out.End = running.Wait()
 	stop()
+	out.Refused, out.More = running.out.Refused()
 	if failed == nil {
 		running.AuditEnd()
 		if plan := running.Plan; plan.agent != nil && plan.config != "" {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"hostshim/host/credential"
+	"hostshim/host/llmproxy"
 	"hostshim/host/state"
 	"hostshim/host/wire"
 	"hostshim/shim"
@@ -33,9 +34,10 @@ type Running struct {
 	target   atomic.Int64   // leader of the target's process group; 0: it has not started
 	token    credential.Secret
 	env      []string
-	removed  <-chan struct{} // closed when the temporary folder is removed; nil: there was none
-	undo     []func()        // what the launch made beside the record, undone last first
-	listener *os.File        // where the listener of the session's own network comes out (X09); nil: none is to come
+	removed  <-chan struct{}  // closed when the temporary folder is removed; nil: there was none
+	undo     []func()         // what the launch made beside the record, undone last first
+	out      *llmproxy.Egress // the way out to hosts by name; nil: none
+	listener *os.File         // where the listener of the session's own network comes out (X09); nil: none is to come
 }
 
 // End is how a launch ended.

@@ -58,6 +58,9 @@ func run(args []string) int {
 	if end.Installer != "" {
 		hint("the package was installed without its set-up: node " + end.Installer)
 	}
+	if len(end.Refused) > 0 {
+		hint(refusedHosts(r.TemplateID, end.Refused, end.More))
+	}
 	if end.Resume != "" && isTerminal(os.Stdin) && isTerminal(os.Stdout) {
 		template := ""
 		if r.TemplateID != "claude-code" {
@@ -70,4 +73,13 @@ func run(args []string) int {
 		syscall.Kill(os.Getpid(), end.Shim)
 	}
 	return end.Status
+}
+
+// refusedHosts says which hosts the session asked for in vain, and what would let it reach them.
+func refusedHosts(template string, refused []string, more int) string {
+	text := "hosts that the session was refused: " + strings.Join(refused, ", ")
+	if more > 0 {
+		text += fmt.Sprintf(", and %d attempts at others", more)
+	}
+	return text + fmt.Sprintf(`: add one to "hosts" of template %q, or say --allow-host %s`, template, refused[0])
 }

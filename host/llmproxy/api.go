@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"reflect"
 	"strings"
 	"time"
 
 	"hostshim/host/credential"
+	"hostshim/host/reach"
 )
 
 const (
@@ -26,12 +28,32 @@ func (p *Proxy) Create(clientID string, idle time.Duration) (Pairing, credential
 	return p.create(Pairing{ClientID: clientID, Idle: idle})
 }
 
+// Launch is a launch that wants a pairing.
+type Launch struct {
+	ClientID string
+	Own      string      // base URL of the only listener that takes the pairing, which ServeSession serves (B04); "": the shared one does
+	NoModel  bool        // the pairing is for the way out alone, and no policy is asked
+	Hosts    reach.Hosts // what the session may reach by name (N01)
+	Template string      // where they are listed
+	ByHand   bool        // --allow-host adds to them
+}
+
 // CreateForLaunch makes the pairing of a launch, which the caller revokes when the launch ends. It may stay unused for
 // a day, because a person may leave an agent waiting overnight. It does not count towards the bound, which is for
-// pairings that somebody forgets. If own, a base URL, is not empty, only the listener of ServeSession takes the pairing
-// (B04).
-func (p *Proxy) CreateForLaunch(clientID, own string) (Pairing, credential.Secret, error) {
-	return p.create(Pairing{ClientID: clientID, Idle: maxIdle, launch: true, own: own})
+// pairings that somebody forgets. With hosts the pairing has a way out, which the caller ends.
+func (p *Proxy) CreateForLaunch(l Launch) (Pairing, credential.Secret, error) {
+	wanted := Pairing{ClientID: l.ClientID, Idle: maxIdle, launch: true, own: l.Own}
+	if l.NoModel {
+		wanted.noModel, wanted.Idle = true, math.MaxInt64
+	}
+	if len(l.Hosts) > 0 {
+		wanted.Out = newEgress(p, l)
+	}
+	pairing, secret, err := p.create(wanted)
+	if err != nil {
+		wanted.Out.End()
+	}
+	return pairing, secret, err
 }
 
 func (p *Proxy) create(wanted Pairing) (Pairing, credential.Secret, error) {
@@ -45,12 +67,14 @@ func (p *Proxy) create(wanted Pairing) (Pairing, credential.Secret, error) {
 }
 
 func (p *Proxy) admit(wanted Pairing) (Pairing, credential.Secret, error) {
-	policy, err := p.config.Policy()
-	if err == nil {
-		wanted.Idle, err = policy.admit(wanted.ClientID, wanted.Idle)
-	}
-	if err != nil {
-		return Pairing{}, credential.Secret{}, err
+	if !wanted.noModel {
+		policy, err := p.config.Policy()
+		if err == nil {
+			wanted.Idle, err = policy.admit(wanted.ClientID, wanted.Idle)
+		}
+		if err != nil {
+			return Pairing{}, credential.Secret{}, err
+		}
 	}
 	return p.registry.create(wanted)
 }

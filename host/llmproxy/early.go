@@ -95,7 +95,7 @@ func followConn(nc net.Conn, state http.ConnState) {
 
 // cutOff records a request whose header never ended: the client broke off, took too long, or had to make room.
 func (c *conn) cutOff() {
-	if l := c.begun(); onSandbox(l.path) {
+	if l := c.begun(); onSandbox(l.path) || l.egress {
 		record(c.proxy, l, (*line).canceled, l)
 	}
 }
@@ -104,7 +104,11 @@ func (c *conn) cutOff() {
 func (c *conn) begun() *line {
 	method, target := splitRequestLine(string(c.line))
 	path, _ := splitTarget(target)
-	return &line{method: method, path: path}
+	l := &line{method: method, path: path}
+	if out := c.listener.out; out != nil && asksOut(method, target) {
+		l.start(out, target)
+	}
+	return l
 }
 
 type connKey struct{}
@@ -151,7 +155,7 @@ func (c *conn) Write(b []byte) (int, error) {
 	}
 	response := no.response(l.method != http.MethodHead)
 	// A request that came in one piece with the previous one was not seen here, so the previous one's route decides.
-	if onSandbox(l.path) || len(c.line) == 0 && c.before {
+	if onSandbox(l.path) || l.egress || len(c.line) == 0 && c.before {
 		record(c.proxy, l, answer, response)
 	} else {
 		answer(response)

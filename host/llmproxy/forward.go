@@ -25,6 +25,7 @@ type exchange struct {
 	rc          http.ResponseController
 	path, query string // as sent
 	line        line
+	egress      *Egress // the session's way out, if the request is for another host
 
 	presented  string // the pairing's secret, which must not go upstream
 	credential sent   // must not come back
@@ -46,9 +47,14 @@ func (x *exchange) forward(pairing Pairing, target string) {
 		x.refuse(no)
 		return
 	}
+	x.send(pairing.upstream, requestHeader(x.r.Header, x.presented, &x.credential))
+}
+
+// send sends the request that is prepared, and the answer back.
+func (x *exchange) send(through *http.Transport, header http.Header) {
 	defer x.finish()
-	x.request(requestHeader(x.r.Header, x.presented, &x.credential))
-	resp, err := pairing.upstream.RoundTrip(x.out)
+	x.request(header)
+	resp, err := through.RoundTrip(x.out)
 	if err != nil {
 		x.failed(err)
 		return
@@ -144,6 +150,8 @@ func (x *exchange) failed(err error) {
 		x.abort()
 	case x.body.failure.Load() != nil: // the client is still there, so its body is malformed
 		x.refuse(refuseBody)
+	case x.egress != nil:
+		x.refuse(unreachable(x.target.Host, err))
 	case isTimeout(err):
 		x.refuse(refuseTimeout)
 	default:

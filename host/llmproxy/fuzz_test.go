@@ -37,7 +37,7 @@ func FuzzEarly(f *testing.F) {
 	f.Add([]byte("\n\n"), 2, "HTTP/1.1 400 Bad Request: missing required Host header")
 	f.Add(bytes.Repeat([]byte("x"), 5000), 1000, "nonsense")
 	f.Fuzz(func(t *testing.T, sent []byte, size int, answer string) {
-		c := &conn{Conn: &pieces{rest: sent, size: max(2, size)}, proxy: &Proxy{}, fresh: true}
+		c := &conn{Conn: &pieces{rest: sent, size: max(2, size)}, proxy: &Proxy{}, listener: &listener{}, fresh: true}
 		b := make([]byte, 4096)
 		for err := error(nil); err == nil; {
 			_, err = c.Read(b)

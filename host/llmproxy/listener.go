@@ -25,6 +25,7 @@ type listener struct {
 	net.Listener
 	proxy *Proxy
 	limit int
+	out   *Egress // of the listener's one session; nil: it has none
 
 	mu     sync.Mutex
 	change sync.Cond        // of conns or closed
@@ -33,8 +34,8 @@ type listener struct {
 	closed bool
 }
 
-func newListener(l net.Listener, p *Proxy, limit int) *listener {
-	own := &listener{Listener: l, proxy: p, limit: limit, conns: map[*conn]uint64{}}
+func newListener(l net.Listener, p *Proxy, limit int, out *Egress) *listener {
+	own := &listener{Listener: l, proxy: p, limit: limit, out: out, conns: map[*conn]uint64{}}
 	own.change.L = &own.mu
 	return own
 }

@@ -28,7 +28,7 @@ func TestP14AcceptRecovers(t *testing.T) {
 	l := &tooManyFiles{Listener: listenLoopback(t)}
 	l.left.Store(3)
 	done := make(chan error, 1)
-	go func() { done <- r.proxy.ServeSession(l, r.session.ID) }()
+	go func() { done <- r.proxy.ServeSession(l, r.session.ID, nil) }()
 	r.addr = l.Addr().String()
 	if resp, _ := r.get("GET", "/sandbox/x", r.bearer()); resp.StatusCode != 200 {
 		t.Errorf("%d", resp.StatusCode)
@@ -42,7 +42,7 @@ func TestP14AcceptRecovers(t *testing.T) {
 func TestP14ConnectionsAreBounded(t *testing.T) {
 	r := newRig(t, recordTo(nil))
 	inner := listenLoopback(t)
-	l := newListener(inner, r.proxy, 2)
+	l := newListener(inner, r.proxy, 2, nil)
 	accepted := make(chan net.Conn, 3)
 	over := make(chan error, 1)
 	go func() {
@@ -116,7 +116,7 @@ func TestServeRefusesOtherAddresses(t *testing.T) {
 	if _, err := l.Accept(); err == nil {
 		t.Error("the listener stays open")
 	}
-	if err := r.proxy.ServeSession(listenLoopback(t), ""); err == nil {
+	if err := r.proxy.ServeSession(listenLoopback(t), "", nil); err == nil {
 		t.Error("a session's listener without a session")
 	}
 }

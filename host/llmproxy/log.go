@@ -31,6 +31,10 @@ type line struct {
 	code              string
 	in, out           int64 // bytes of the bodies
 	outcome           string
+
+	egress bool   // the line is one of egress: host and port take the place of method and path (N04)
+	host   string // as asked for, where it is none
+	port   int
 }
 
 // record runs serve and then writes the line l, however serve ends: it may return early, or panic with
@@ -46,6 +50,10 @@ func record[T any](p *Proxy, l *line, serve func(T), with T) {
 }
 
 func write(log *slog.Logger, l *line, took time.Duration) {
+	if l.egress {
+		l.writeEgress(log, took)
+		return
+	}
 	log.LogAttrs(context.Background(), slog.LevelInfo, logMessage,
 		slog.String("session", l.session),
 		slog.String("client_id", l.clientID),

@@ -89,38 +89,39 @@ func newProxy(config Config, now clock) *Proxy {
 
 // Start serves both routes on l in the background, until l or the proxy is closed. BaseURL is set when it returns.
 func (p *Proxy) Start(l net.Listener) error {
-	s, err := p.open(l, "")
+	s, err := p.open(l, "", nil)
 	if err != nil {
 		return err
 	}
 	go func() {
-		if err := p.serve(s, l, ""); err != nil {
+		if err := p.serve(s, l, "", nil); err != nil {
 			p.config.Log.Error("the model proxy's listener failed", "error", err.Error())
 		}
 	}()
 	return nil
 }
 
-// ServeSession serves the listener of one session (B04): the sandbox route alone, for that session's pairing alone. The
-// caller closes l when the session ends. A response that is running then still completes (P11).
-func (p *Proxy) ServeSession(l net.Listener, id string) error {
+// ServeSession serves the listener of one session (B04): the sandbox route alone, for that session's pairing alone, and
+// the session's way out, if out is not nil (N02). The caller closes l when the session ends. A response that is running
+// then still completes (P11).
+func (p *Proxy) ServeSession(l net.Listener, id string, out *Egress) error {
 	if id == "" {
 		return errors.New("a session's listener needs the session's id")
 	}
-	s, err := p.open(l, id)
+	s, err := p.open(l, id, out)
 	if err != nil {
 		return err
 	}
-	return p.serve(s, l, id)
+	return p.serve(s, l, id, out)
 }
 
 // open makes the server of a listener. It closes the listener if that cannot be served.
-func (p *Proxy) open(l net.Listener, only string) (*http.Server, error) {
+func (p *Proxy) open(l net.Listener, only string, out *Egress) (*http.Server, error) {
 	if a, ok := l.Addr().(*net.TCPAddr); !ok || !a.IP.IsLoopback() {
 		l.Close()
 		return nil, fmt.Errorf("listen address %q is not loopback", l.Addr())
 	}
-	s := p.server(only)
+	s := p.server(only, out)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
@@ -134,8 +135,8 @@ func (p *Proxy) open(l net.Listener, only string) (*http.Server, error) {
 	return s, nil
 }
 
-func (p *Proxy) serve(s *http.Server, l net.Listener, only string) error {
-	err := s.Serve(newListener(l, p, connLimit(only)))
+func (p *Proxy) serve(s *http.Server, l net.Listener, only string, out *Egress) error {
+	err := s.Serve(newListener(l, p, connLimit(only), out))
 
 	p.mu.Lock()
 	if only == "" {
@@ -163,9 +164,9 @@ func (p *Proxy) forget(s *http.Server) {
 	delete(p.servers, s)
 }
 
-func (p *Proxy) server(only string) *http.Server {
+func (p *Proxy) server(only string, out *Egress) *http.Server {
 	s := &http.Server{
-		Handler:                      handler{p, only},
+		Handler:                      handler{p, only, out},
 		ReadHeaderTimeout:            headerReadTimeout,
 		IdleTimeout:                  idleConnTimeout,
 		MaxHeaderBytes:               maxHeader,

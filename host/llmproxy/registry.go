@@ -40,6 +40,10 @@ type Pairing struct {
 	LastUsed time.Time
 	Requests int // that went upstream
 
+	Out *Egress // the session's way out; nil: it has none
+
+	noModel bool // no request of the sandbox route may present it
+
 	launch bool   // belongs to a launch that revokes it, so the bound does not count it
 	own    string // base URL of the only listener that takes it; "": the shared listener takes it
 
@@ -101,6 +105,9 @@ func (r *registry) create(pairing Pairing) (Pairing, credential.Secret, error) {
 	}
 	pairing.ID, pairing.Created, pairing.LastUsed = r.unusedID(), now.wall, now.wall
 	pairing.upstream = newUpstream()
+	if pairing.Out != nil {
+		pairing.Out.session = pairing.ID
+	}
 	secret := newSecret()
 	r.entries = append(r.entries, &entry{pairing: pairing, digest: sha256.Sum256(secret), used: now})
 	return pairing, credential.NewSecret(secret), nil
@@ -238,7 +245,14 @@ func (r *registry) expire(allowed func(clientID string) bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.removeIdle(r.now())
-	r.remove(endPolicy, func(e *entry) bool { return !allowed(e.pairing.ClientID) })
+	r.remove(endPolicy, func(e *entry) bool { return !e.pairing.noModel && !allowed(e.pairing.ClientID) })
+}
+
+// letsOut says whether the shared listener is some session's way out.
+func (r *registry) letsOut() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.ContainsFunc(r.entries, func(e *entry) bool { return e.pairing.Out != nil && e.pairing.own == "" })
 }
 
 // takeEnded returns the pairings that ended since the last call, so that each is reported once.

@@ -12,6 +12,7 @@ import (
 type handler struct {
 	proxy *Proxy
 	only  string
+	out   *Egress // of that session; nil: it has none
 }
 
 func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -20,6 +21,9 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{proxy: h.proxy, only: h.only, w: w, r: r, rc: *http.NewResponseController(w), path: path, query: query}
 	// The answer may start while the request's body is still coming, and a refusal does not wait for the body either.
 	x.rc.EnableFullDuplex()
+	if asksOut(r.Method, r.RequestURI) && h.letOut(x) {
+		return
+	}
 	if !onSandbox(path) {
 		x.other()
 		return
@@ -37,7 +41,7 @@ func (x *exchange) sandbox() {
 	no := gate(x.r, x.path, x.only != "")
 	switch {
 	case no != nil:
-	case !ok, x.only != pairing.ID && (x.only != "" || pairing.own != ""):
+	case !ok, pairing.noModel, x.only != pairing.ID && (x.only != "" || pairing.own != ""):
 		no = refusePairing // none, another session's, or one that only its own listener takes (B04)
 	case x.strays():
 		no = refuseStray

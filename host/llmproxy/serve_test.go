@@ -23,7 +23,7 @@ func TestB04SessionListener(t *testing.T) {
 	}
 	l := listenLoopback(t)
 	done := make(chan error, 1)
-	go func() { done <- r.proxy.ServeSession(l, r.session.ID) }()
+	go func() { done <- r.proxy.ServeSession(l, r.session.ID, nil) }()
 	shared := r.addr
 	r.addr = l.Addr().String()
 	for _, c := range []struct {
