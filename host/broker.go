@@ -200,7 +200,7 @@ func (r *Running) mintPairing() error {
 	p := r.Plan
 	brokered := p.Credential == wire.CredentialPairing
 	session, pairing, err := proxy.CreateForLaunch(llmproxy.Launch{ClientID: p.TemplateID, Own: own, NoModel: !brokered,
-		Hosts: p.hosts, Template: p.TemplateID, ByHand: p.request.ByHand})
+		Hosts: p.hosts, Template: p.TemplateID, ByHand: p.request.Kind == wire.KindRun})
 	if err != nil {
 		return err
 	}

@@ -52,6 +52,25 @@ func run(args []string) int {
 	if err != nil {
 		return fail(err)
 	}
+	hints(r, end)
+	if (end.Shim == syscall.SIGINT || end.Shim == syscall.SIGQUIT) && shim.ByDefault(end.Shim) {
+		// The terminal's key ended the target: end by it too, so that a script around this ends as well (S18).
+		syscall.Kill(os.Getpid(), end.Shim)
+	}
+	return end.Status
+}
+
+// refusedHosts says which hosts the session asked for in vain, and what would let it reach them.
+func refusedHosts(template string, refused []string, more int) string {
+	text := "hosts that the session was refused: " + strings.Join(refused, ", ")
+	if more > 0 {
+		text += fmt.Sprintf(", and %d attempts at others", more)
+	}
+	return text + fmt.Sprintf(`: add one to "hosts" of template %q, or say --allow-host %s`, template, refused[0])
+}
+
+// hints says what a person may want to do after the session.
+func hints(r *host.Request, end host.Outcome) {
 	if end.Missing != "" {
 		hint(fmt.Sprintf("template %q runs %q: install that, or name a target: %s run -- TARGET [ARG...]", r.TemplateID, end.Missing, called()))
 	}
@@ -68,18 +87,4 @@ func run(args []string) int {
 		}
 		hint("to continue this conversation, in this folder: " + called() + " run " + template + "-- claude --resume " + end.Resume)
 	}
-	if (end.Shim == syscall.SIGINT || end.Shim == syscall.SIGQUIT) && shim.ByDefault(end.Shim) {
-		// The terminal's key ended the target: end by it too, so that a script around this ends as well (S18).
-		syscall.Kill(os.Getpid(), end.Shim)
-	}
-	return end.Status
-}
-
-// refusedHosts says which hosts the session asked for in vain, and what would let it reach them.
-func refusedHosts(template string, refused []string, more int) string {
-	text := "hosts that the session was refused: " + strings.Join(refused, ", ")
-	if more > 0 {
-		text += fmt.Sprintf(", and %d attempts at others", more)
-	}
-	return text + fmt.Sprintf(`: add one to "hosts" of template %q, or say --allow-host %s`, template, refused[0])
 }
