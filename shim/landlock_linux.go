@@ -78,15 +78,9 @@ type ruleset struct {
 	handled uint64
 }
 
-// buildRuleset makes the rules of a policy. It runs before privileges are dropped. Root can then find a denied file in a
-// folder that only root can search, and recognise it where a hard link or a mount shows it under another name.
-func buildRuleset(p *Policy) (*ruleset, error) {
+// newRuleset makes an empty ruleset.
+func newRuleset() (*ruleset, error) {
 	abi, err := landlockABI()
-	if err != nil {
-		return nil, err
-	}
-	at := tree{stat: statPath, list: listFolder}
-	rules, limits, err := expand(p, at)
 	if err != nil {
 		return nil, err
 	}
@@ -96,13 +90,23 @@ func buildRuleset(p *Policy) (*ruleset, error) {
 	if errno != 0 {
 		return nil, stageFailure("sandbox: landlock", errno)
 	}
-	r := &ruleset{fd: int(fd), handled: attr.Handled_access_fs}
+	return &ruleset{fd: int(fd), handled: attr.Handled_access_fs}, nil
+}
+
+// fill adds the rules of a policy. The shim does so, which keeps its privileges: root can find a denied file in a folder
+// that only root can search, and recognise it where a hard link or a mount shows it under another name.
+func (r *ruleset) fill(p *Policy) error {
+	at := tree{stat: statPath, list: listFolder}
+	rules, limits, err := expand(p, at)
+	if err != nil {
+		return err
+	}
 	for _, rule := range rules {
 		if err := r.allowPath(rule); err != nil && !rule.found {
-			return nil, pathFailure("sandbox: grant "+rule.path, err)
+			return pathFailure("sandbox: grant "+rule.path, err)
 		}
 	}
-	return r, r.allowStreams(limits, at)
+	return r.allowStreams(limits, at)
 }
 
 // allowPath opens a rule's path again and adds the rule only if the same file is still there. Something that was renamed
@@ -133,8 +137,8 @@ func (r *ruleset) allow(fd int, rights uint64) error {
 }
 
 // enforce confines this thread and the program that it executes, for good.
-func (r *ruleset) enforce() error {
-	if _, _, errno := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(r.fd), 0, 0); errno != 0 {
+func enforce(ruleset int) error {
+	if _, _, errno := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(ruleset), 0, 0); errno != 0 {
 		return stageFailure("sandbox: landlock", errno)
 	}
 	return nil

@@ -35,20 +35,23 @@ func mayMakeNetworks() bool {
 	return os.Geteuid() == 0 && caps[0].Effective&need == need
 }
 
+// checkNetwork refuses a policy that does not fit the launch: a network of its own is made where a listener socket was given,
+// also where no listener is to come.
+func checkNetwork(p *Policy, listener bool) error {
+	switch own := p.ownNetwork(); {
+	case own == listener:
+		return nil
+	case own:
+		return stageFailure(`sandbox: network "`+p.Network+`"`, errors.New("no listener socket was given"))
+	}
+	return stageFailure("sandbox: listener", errors.New(`a socket was given, but the network is "open"`))
+}
+
 // stageNetwork makes a network of the session's own (X09). The new namespace has only a loopback device, which is down.
 // This brings it up and, for the network "model", makes the listener for the host's proxy, and sends it to the host. A
 // socket stays in the namespace where it was made. So the host accepts on it directly, and nobody else on the machine can
-// reach it. The namespace itself was made because a listener socket was given, also where no listener is to come.
-func stageNetwork(p *Policy, listener bool) error {
-	if own := p.ownNetwork(); own != listener {
-		if own {
-			return stageFailure(`sandbox: network "`+p.Network+`"`, errors.New("no listener socket was given"))
-		}
-		return stageFailure("sandbox: listener", errors.New(`a socket was given, but the network is "open"`))
-	}
-	if !listener {
-		return nil
-	}
+// reach it.
+func stageNetwork(p *Policy) error {
 	if err := raiseLoopback(); err != nil {
 		return networkFailure(err)
 	}

@@ -22,7 +22,7 @@ const (
 )
 
 // Policy is a Linux sandbox profile: it lists what one session may reach, and all else is denied (X04). The host writes
-// it, and the shim's second stage applies it. Every path is absolute, clean and free of symbolic links, so that the
+// it, and the shim applies it. Every path is absolute, clean and free of symbolic links, so that the
 // kernel is told exactly what the host decided. If a path has become a link since, the launch is refused.
 type Policy struct {
 	Version   int      `json:"version"`

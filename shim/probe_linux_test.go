@@ -79,6 +79,7 @@ func probeLaunch(args []string) int {
 		err = startCommand(cmd)
 		report.closeChildEnds()
 		if err == nil {
+			report.release()
 			err = report.wait()
 		}
 	}

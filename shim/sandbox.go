@@ -51,8 +51,10 @@ func stageFailure(step string, err error) error {
 //	"exec", then the end: the exec closed the pipe, so the target runs
 //	"exec" or nothing, then a record: why the target does not run
 type stageReport struct {
-	read      *os.File   // non-blocking: reading it holds no thread
-	childEnds []*os.File // the second stage has these, and the shim keeps no copy
+	read      *os.File     // non-blocking: reading it holds no thread
+	childEnds []*os.File   // the second stage has these, and the shim keeps no copy
+	prepare   func() error // makes what the stage waits for, and tells it so
+	failed    error        // of prepare
 }
 
 const (
@@ -71,9 +73,21 @@ func (r *stageReport) closeChildEnds() {
 	r.childEnds = nil
 }
 
+// release does the shim's part of the sandbox while the second stage, which was started, gets ready for its own.
+func (r *stageReport) release() { r.failed = r.prepare() }
+
 // wait returns nil once the target runs, else a *stageError.
 func (r *stageReport) wait() error {
 	defer r.read.Close()
+	err := r.result()
+	if r.failed != nil {
+		return r.failed // the stage only ended because of it
+	}
+	return err
+}
+
+// result reads the report to its end.
+func (r *stageReport) result() error {
 	var data []byte
 	// In the usual case this buffer takes all. ReadAll would keep more memory for as long as the session lives.
 	var start [len(reportExec) + 1]byte

@@ -2,6 +2,7 @@ package shim
 
 import (
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"slices"
@@ -16,26 +17,38 @@ import (
 const (
 	stageReportFD   = 3
 	stageListenerFD = 4 // the host's Unix socket, if there is one
-	stageProfileFD  = 6
+	stageProfileFD  = 6 // with a listener: what the policy says of network and mounts is for the stage
+	stageReadyFD    = 7 // a byte comes once the ruleset is complete, or the end if it cannot be
+	stageRulesFD    = 8
 )
 
 // sandboxed rewrites cmd, so that it starts the shim's second stage, which confines itself and becomes the target (X02).
-// The caller then calls startCommand, closeChildEnds and wait. With a listener socket the second stage, and so the
-// target, gets a network of its own (X09).
+// The caller then calls startCommand, closeChildEnds, release and wait. With a listener socket the second stage, and so
+// the target, gets a network of its own (X09).
+//
+// The shim fills the ruleset while the stage's runtime starts, which takes as long. A ruleset binds nobody until the
+// stage applies it to itself.
 func sandboxed(cmd *exec.Cmd, profile string, token, listener *os.File) (*stageReport, error) {
 	file, err := openProfile(profile)
 	if err != nil {
 		return nil, err
 	}
-	read, write, err := pollablePipe()
+	rules, err := newRuleset()
 	if err != nil {
-		file.Close()
+		return nil, err
+	}
+	read, write, err := pollablePipe()
+	var ready [2]int
+	if err == nil {
+		err = syscall.Pipe2(ready[:], syscall.O_CLOEXEC)
+	}
+	if err != nil {
 		return nil, stageFailure("sandbox: second stage", err)
 	}
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}
-	s := stageArgs{token: token != nil, listener: listener != nil, profile: profile, path: cmd.Path, argv: cmd.Args}
+	s := stageArgs{token: token != nil, listener: listener != nil, path: cmd.Path, argv: cmd.Args}
 	// The second stage never does two things at once. With one processor it has fewer threads and takes a tenth less time.
 	if s.ownProcs = cmd.Env != nil && !slices.ContainsFunc(cmd.Env, isMaxProcs); s.ownProcs {
 		cmd.Env = append(cmd.Env, EnvMaxProcs+"=1")
@@ -43,12 +56,49 @@ func sandboxed(cmd *exec.Cmd, profile string, token, listener *os.File) (*stageR
 	if cmd.SysProcAttr.Pdeathsig != 0 {
 		s.parent = os.Getpid()
 	}
+	var forStage *os.File
 	if listener != nil {
+		forStage = file
 		ownNetwork(cmd.SysProcAttr)
 	}
 	cmd.Path, cmd.Args = "/proc/self/exe", s.encode()
-	cmd.ExtraFiles = []*os.File{write, listener, token, file} // 3, 4, 5, 6
-	return &stageReport{read: read, childEnds: []*os.File{write, file}}, nil
+	readyEnd := os.NewFile(uintptr(ready[0]), "ready")
+	cmd.ExtraFiles = []*os.File{write, listener, token, forStage, readyEnd, os.NewFile(uintptr(rules.fd), "ruleset")} // 3 to 8
+	return &stageReport{read: read, childEnds: []*os.File{write, readyEnd}, prepare: func() error {
+		err := rules.prepare(file, profile, listener != nil)
+		if err == nil {
+			unix.Write(ready[1], []byte{0}) // a stage that is gone says so by its report
+		}
+		unix.Close(ready[1])
+		unix.Close(rules.fd)
+		return err
+	}}, nil
+}
+
+// prepare reads the policy and fills the ruleset.
+func (r *ruleset) prepare(profile *os.File, name string, listener bool) error {
+	policy, err := readPolicy(profile, name)
+	if err != nil {
+		return err
+	}
+	if err := checkNetwork(policy, listener); err != nil {
+		return err
+	}
+	return r.fill(policy)
+}
+
+// readPolicy reads the policy from an opened and checked profile, and closes that.
+func readPolicy(f *os.File, name string) (*Policy, error) {
+	defer f.Close()
+	data, err := readAllProfile(io.NewSectionReader(f, 0, MaxProfile+1)) // shim and second stage share the position
+	if err != nil {
+		return nil, badProfile(name, err)
+	}
+	policy, err := ParsePolicy(data)
+	if err != nil {
+		return nil, badProfile(name, err)
+	}
+	return policy, nil
 }
 
 // pollablePipe is os.Pipe. The first such pipe starts the runtime's poller, which needs two descriptors more. If there are
@@ -117,7 +167,6 @@ type stageArgs struct {
 	token    bool // the target gets a token on 5
 	listener bool // the host waits for the listener of a network of its own
 	ownProcs bool // GOMAXPROCS is for the second stage alone, not for the target
-	profile  string
 	path     string
 	argv     []string
 }
@@ -136,7 +185,7 @@ const stageName = "shim: sandbox stage"
 
 func isStage(args []string) bool { return len(args) > 0 && args[0] == stageName }
 
-// encode makes the command line: name, parent, words, profile, path, then the target's arguments.
+// encode makes the command line: name, parent, words, path, then the target's arguments.
 func (s *stageArgs) encode() []string {
 	var words []string
 	if s.token {
@@ -148,18 +197,18 @@ func (s *stageArgs) encode() []string {
 	if s.ownProcs {
 		words = append(words, wordOwnProcs)
 	}
-	return append([]string{stageName, strconv.Itoa(s.parent), strings.Join(words, ","), s.profile, s.path}, s.argv...)
+	return append([]string{stageName, strconv.Itoa(s.parent), strings.Join(words, ","), s.path}, s.argv...)
 }
 
 func decodeStage(args []string) (*stageArgs, error) {
-	if len(args) < 6 {
+	if len(args) < 5 {
 		return nil, errors.New("too few arguments")
 	}
 	parent, err := strconv.Atoi(args[1])
 	if err != nil || parent < 0 {
 		return nil, errors.New("no process id")
 	}
-	s := &stageArgs{parent: parent, profile: args[3], path: args[4], argv: args[5:]}
+	s := &stageArgs{parent: parent, path: args[3], argv: args[4:]}
 	for word := range strings.SplitSeq(args[2], ",") {
 		switch word {
 		case "":

@@ -39,18 +39,12 @@ func becomeTarget(args, environ []string) error {
 	if err := keepDescriptors(s.token); err != nil {
 		return err
 	}
-	policy, err := stagePolicy(s.profile)
-	if err != nil {
-		return err
+	if s.listener {
+		if err := ownNamespaces(); err != nil {
+			return err
+		}
 	}
-	if err := stageNetwork(policy, s.listener); err != nil {
-		return err
-	}
-	if err := stageMounts(policy); err != nil {
-		return err
-	}
-	rules, err := buildRuleset(policy)
-	if err != nil {
+	if err := awaitRules(); err != nil {
 		return err
 	}
 	if err := dropPrivileges(); err != nil {
@@ -59,10 +53,10 @@ func becomeTarget(args, environ []string) error {
 	if err := dieWithParent(s.parent); err != nil {
 		return err
 	}
-	if err := rules.enforce(); err != nil {
+	if err := enforce(stageRulesFD); err != nil {
 		return err
 	}
-	if err := loadFilter(policy.ownNetwork()); err != nil {
+	if err := loadFilter(s.listener); err != nil {
 		return err
 	}
 	if s.ownProcs {
@@ -87,17 +81,34 @@ func keepDescriptors(token bool) error {
 	return nil
 }
 
-// stagePolicy reads the policy from the file that the shim opened and checked.
-func stagePolicy(name string) (*Policy, error) {
-	data, err := readAllProfile(os.NewFile(stageProfileFD, name))
+// ownNamespaces makes the network and the view of files of a session that has its own.
+func ownNamespaces() error {
+	policy, err := readPolicy(os.NewFile(stageProfileFD, "profile"), "")
 	if err != nil {
-		return nil, badProfile(name, err)
+		return err
 	}
-	policy, err := ParsePolicy(data)
-	if err != nil {
-		return nil, badProfile(name, err)
+	if err := stageNetwork(policy); err != nil {
+		return err
 	}
-	return policy, nil
+	return stageMounts(policy)
+}
+
+// awaitRules waits until the shim has filled the ruleset. Without a byte it has not, and says why itself.
+func awaitRules() error {
+	// What stands in the way has a name in the answer to this question, and none in the errno of the last step.
+	if _, err := landlockABI(); err != nil {
+		return err
+	}
+	for {
+		var one [1]byte
+		switch n, err := unix.Read(stageReadyFD, one[:]); {
+		case err == unix.EINTR:
+		case n == 1:
+			return nil
+		default:
+			return stageFailure("sandbox: second stage", errors.New("the shim gave no rules"))
+		}
+	}
 }
 
 // dropPrivileges leaves the target no capability and no way to get one (X08, X10): not by inheritance, not by a setuid

@@ -15,38 +15,61 @@ import (
 
 // target is the program that the shim started.
 type target struct {
-	cmd   *exec.Cmd
-	pid   int
-	watch watch
+	cmd    *exec.Cmd
+	pid    int
+	watch  watch
+	became chan error // nil once the process is the target; else why the second stage did not become it
 }
 
-// start starts the target, in its sandbox if it has one, and reports whether it runs. Either way it closes the shim's
-// copies of the token and the listener (S06).
+// start starts the target, in its sandbox if it has one. Either way it closes the shim's copies of the token and the
+// listener (S06).
 func (l *launch) start() error {
-	err := l.spawn()
+	report, err := l.spawn()
 	for _, f := range []*os.File{l.fds.token, l.fds.listener} {
 		if f != nil {
 			f.Close()
 		}
 	}
+	if err != nil {
+		return l.report(err)
+	}
+	go l.passSignals()
+	if report == nil {
+		l.targetRuns()
+		l.target.became <- nil
+		return nil
+	}
+	report.release()
+	go func() {
+		err := report.wait()
+		if err == nil {
+			l.targetRuns()
+		} else {
+			l.target.cmd.Process.Kill()
+		}
+		l.target.became <- err
+	}()
+	return nil
+}
+
+// report sends the event of a target that cannot start, if err says so.
+func (l *launch) report(err error) error {
 	var failed *failure
-	switch {
-	case errors.As(err, &failed):
+	if errors.As(err, &failed) {
 		l.status.send(event{name: EventSpawnFailed, errno: int(failed.errno)})
-	case err == nil:
-		l.status.send(event{name: EventStarted, pid: l.target.pid})
 	}
 	return err
 }
 
-func (l *launch) spawn() error {
+// spawn starts the process that is the target, or will be once its second stage has reported so.
+func (l *launch) spawn() (*stageReport, error) {
 	name := l.options.target[0]
 	path, errno := lookPath(name, l.environ)
 	if errno != 0 {
-		return cannotStart(name, errno, errno == unix.ENOENT || errno == unix.ENOTDIR)
+		return nil, cannotStart(name, errno, errno == unix.ENOENT || errno == unix.ENOTDIR)
 	}
 	if err := closeInherited(); err != nil {
-		return err
+		return nil, err
 	}
 	cmd := l.command(path)
 	var report *stageReport
@@ -54,30 +77,26 @@ func (l *launch) spawn() error {
 		becomeSubreaper()
 		var err error
 		if report, err = sandboxed(cmd, l.profile, l.fds.token, l.fds.listener); err != nil {
-			return sandboxFailed(name, err)
+			return nil, sandboxFailed(name, err)
 		}
 	}
 	if err := l.takePending(); err != nil {
 		report.closeChildEnds()
-		return err
+		return nil, err
 	}
 	err := startWithSignals(cmd, report != nil)
 	report.closeChildEnds()
 	l.term.targetStarted()
 	if err != nil && report != nil {
-		return sandboxFailed(name, err)
+		return nil, sandboxFailed(name, err)
 	} else if err != nil {
 		var errno syscall.Errno
 		errors.As(err, &errno)
-		return cannotStart(name, errno, false)
+		return nil, cannotStart(name, errno, false)
 	}
-	l.target = &target{cmd: cmd, pid: cmd.Process.Pid, watch: watchTarget(cmd.Process.Pid, l.signals)}
-	if report != nil {
-		if err := l.interruptible(report.wait); err != nil {
-			return l.stageFailed(name, cmd, err)
-		}
-	}
-	return nil
+	pid := cmd.Process.Pid
+	l.target = &target{cmd: cmd, pid: pid, watch: watchTarget(pid), became: make(chan error, 1)}
+	return report, nil
 }
 
 // command is the target as os/exec starts it.
@@ -110,20 +129,19 @@ func startWithSignals(cmd *exec.Cmd, stage bool) error {
 	return startCommand(cmd)
 }
 
-// stageFailed ends a second stage that did not become the target. If a signal ended the stage before, that is how the
+// stageFailed reaps a second stage that did not become the target. If a signal ended the stage before, that is how the
 // launch ended: a forwarded signal stopped it, and any other, such as the memory killer's, is reported as the exit.
 // SIGSYS is different: by that signal a container's system-call filter refuses what the sandbox needs.
-func (l *launch) stageFailed(name string, cmd *exec.Cmd, err error) error {
-	cmd.Process.Kill()
-	cmd.Wait()
-	status, _ := cmd.ProcessState.Sys().(syscall.WaitStatus)
+func (l *launch) stageFailed(err error) error {
+	l.target.cmd.Wait()
+	status, _ := l.target.cmd.ProcessState.Sys().(syscall.WaitStatus)
 	sig := status.Signal()
 	switch {
 	case slices.Contains(forwarded, os.Signal(sig)):
 	case err == errStageDied && status.Signaled() && sig != unix.SIGSYS:
 		l.status.send(event{name: EventExit, signal: int(sig)})
 	default:
-		return sandboxFailed(name, err)
+		return sandboxFailed(l.options.target[0], err)
 	}
 	l.end.signal = sig
 	return errStopped

@@ -3,6 +3,8 @@ package shim
 import (
 	"os"
 	"os/signal"
+	"slices"
+	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -14,48 +16,44 @@ var forwarded = []os.Signal{
 	syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGWINCH,
 }
 
+// waiting are those of them that wait for a target that does not run yet. Each of the others stops the launch then.
+var waiting = []os.Signal{syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGWINCH}
+
 // signals are what the kernel tells the shim while it runs.
+//
+// Until there is a process to signal, the launch itself takes them from the channel. From then on passSignals does, while
+// the main thread waits in the kernel for that process.
 type signals struct {
-	forward chan os.Signal // to the target
-	child   chan os.Signal // a child changed state: one pending notice is enough, because the state is read afterwards
-	resumed chan os.Signal // the shell resumed the job
-	held    []os.Signal    // came before the target could take them
+	came chan os.Signal // the forwarded signals, and CONT: the shell resumed the job
+
+	mu   sync.Mutex  // for what follows, and for what reads or changes the terminal while the target runs
+	held []os.Signal // came before the target could take them
+	runs bool        // the process is the target, no longer the second stage
+	over bool        // the process has exited: once it is reaped, its number may be a stranger's
 }
 
 // catchSignals is the first step of a launch: from here on a signal stops the launch or reaches the target (S15).
 func catchSignals() *signals {
-	s := &signals{make(chan os.Signal, 32), make(chan os.Signal, 1), make(chan os.Signal, 1), nil}
+	s := &signals{came: make(chan os.Signal, 32)}
 	// signal.Notify waits for a thread of the runtime, once per signal. The main goroutine is locked to its thread, so
-	// each wait costs it one thread switch more than another goroutine: 0.1 to 0.3 ms for all eight signals.
+	// each wait costs it one thread switch more than another goroutine: 0.1 to 0.3 ms for all seven signals.
 	ready := make(chan struct{})
 	go func() {
 		defer close(ready)
 		for _, sig := range forwarded {
 			// A signal that the caller ignored (nohup) stays ignored, here and in the target (S17).
 			if !signal.Ignored(sig) {
-				signal.Notify(s.forward, sig)
+				signal.Notify(s.came, sig)
 			}
 		}
-		signal.Notify(s.child, syscall.SIGCHLD)
 	}()
 	<-ready
 	return s
 }
 
-// childChanged says that a child changed state. It never waits: a notice that is still pending says the same, and its
-// only reader may be the caller.
-func (s *signals) childChanged() {
-	select {
-	case s.child <- syscall.SIGCHLD:
-	default:
-	}
-}
-
-// holdOrStop handles a signal that comes before the target runs. One that would end a program stops the launch; the
-// others wait for the target.
+// holdOrStop handles a signal that comes before there is a process to pass it to.
 func (l *launch) holdOrStop(sig os.Signal) error {
-	switch sig {
-	case syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGWINCH:
+	if slices.Contains(waiting, sig) {
 		l.signals.held = append(l.signals.held, sig)
 		return nil
 	}
@@ -67,7 +65,7 @@ func (l *launch) holdOrStop(sig os.Signal) error {
 func (l *launch) takePending() error {
 	for {
 		select {
-		case sig := <-l.signals.forward:
+		case sig := <-l.signals.came:
 			if err := l.holdOrStop(sig); err != nil {
 				return err
 			}
@@ -77,9 +75,7 @@ func (l *launch) takePending() error {
 	}
 }
 
-// interruptible runs a step that waits for another process, and returns early when a signal stops the launch. Once a
-// process exists, only the kernel knows whether it is still the second stage or already the target. The signal then
-// goes to that process, whichever it is.
+// interruptible runs a step that waits for another process, and returns early when a signal stops the launch.
 func (l *launch) interruptible(step func() error) error {
 	done := make(chan error, 1)
 	go func() { done <- step() }()
@@ -87,50 +83,65 @@ func (l *launch) interruptible(step func() error) error {
 		select {
 		case err := <-done:
 			return err
-		case sig := <-l.signals.forward:
-			switch err := l.holdOrStop(sig); {
-			case err == nil:
-			case l.target == nil:
+		case sig := <-l.signals.came:
+			if err := l.holdOrStop(sig); err != nil {
 				return err
-			default:
-				l.forward(sig)
-			}
-		case <-l.signals.child:
-			// The second stage is in the terminal's foreground already, so ^Z can stop it.
-			if l.target != nil {
-				if _, stopped := l.target.watch.state(); stopped != 0 {
-					l.suspend(stopped)
-				}
 			}
 		}
 	}
 }
 
-// wait forwards signals until the target has exited, then reaps it. It learns of the exit without reaping: until then
-// no other process can have the target's number, so no signal reaches a stranger (S15).
-func (l *launch) wait() error {
-	if l.term.fd >= 0 {
-		signal.Notify(l.signals.resumed, syscall.SIGCONT)
+// passSignals passes on every signal that comes once there is a process, for as long as the shim lives. Only the kernel
+// knows whether the process is still the second stage or already the target: the signal goes to it, whichever it is.
+func (l *launch) passSignals() {
+	for sig := range l.signals.came {
+		l.signals.mu.Lock()
+		switch {
+		case l.signals.over:
+		case sig == unix.SIGCONT:
+			l.resume()
+		case !l.signals.runs && slices.Contains(waiting, sig):
+			l.signals.held = append(l.signals.held, sig)
+		default:
+			l.forward(sig)
+		}
+		l.signals.mu.Unlock()
 	}
+}
+
+// targetRuns passes on the signals that waited for the target, and reports it.
+func (l *launch) targetRuns() {
+	l.signals.mu.Lock()
+	l.signals.runs = true
 	for _, sig := range l.signals.held {
 		l.forward(sig)
 	}
-	for {
-		switch exited, stopped := l.target.watch.state(); {
-		case exited:
-			l.reap()
-			return nil
-		case stopped != 0:
+	l.signals.mu.Unlock()
+	l.status.send(event{name: EventStarted, pid: l.target.pid})
+}
+
+// wait follows the stops of the target until it has exited, then reaps it. It learns of the exit without reaping: until
+// then no other process can have the target's number, so no signal reaches a stranger (S15).
+//
+// The main thread waits in the kernel, and not for a SIGCHLD: that would reach this goroutine by way of two other threads.
+func (l *launch) wait() error {
+	if l.term.fd >= 0 {
+		signal.Notify(l.signals.came, syscall.SIGCONT)
+	}
+	for exited := false; !exited; {
+		var stopped syscall.Signal
+		exited, stopped = l.target.watch.next()
+		l.signals.mu.Lock()
+		if l.signals.over = exited; !exited {
 			l.suspend(stopped)
 		}
-		select {
-		case sig := <-l.signals.forward:
-			l.forward(sig)
-		case <-l.signals.resumed:
-			l.resume()
-		case <-l.signals.child:
-		}
+		l.signals.mu.Unlock()
 	}
+	if err := <-l.target.became; err != nil {
+		return l.report(l.stageFailed(err))
+	}
+	l.reap()
+	return nil
 }
 
 // forward sends sig to the target's process group. A target in the shim's own group gets it alone. The terminal sends

@@ -3,7 +3,6 @@ package shim
 import (
 	"os"
 	"os/signal"
-	"sync/atomic"
 	"syscall"
 	"time"
 	"unsafe"
@@ -29,20 +28,39 @@ func ByDefault(sig syscall.Signal) bool {
 
 // watch sees the target's state without reaping the target: its exit by a kernel queue, its stops by waitid.
 type watch struct {
-	pid    int
-	exited *atomic.Bool
+	pid     int
+	exited  chan struct{}  // closed
+	changed chan os.Signal // a child changed state: one pending notice is enough, because the state is read afterwards
 }
 
-func watchTarget(pid int, s *signals) watch {
-	w := watch{pid, new(atomic.Bool)}
+func watchTarget(pid int) watch {
+	w := watch{pid, make(chan struct{}), make(chan os.Signal, 1)}
+	signal.Notify(w.changed, syscall.SIGCHLD)
 	go func() {
 		if awaitExit(pid) != nil {
 			pollExit(pid)
 		}
-		w.exited.Store(true)
-		s.childChanged()
+		close(w.exited)
 	}()
 	return w
+}
+
+// next waits until the target has exited, or has stopped by a signal.
+func (w watch) next() (exited bool, stopped syscall.Signal) {
+	for {
+		select {
+		case <-w.exited:
+			return true, 0
+		default:
+		}
+		if stopped = w.stopped(); stopped != 0 {
+			return false, stopped
+		}
+		select {
+		case <-w.exited:
+		case <-w.changed:
+		}
+	}
 }
 
 // awaitExit waits for the exit of a process by a kernel queue. An error does not mean that the process has exited. The
@@ -85,10 +103,8 @@ func pollExit(pid int) {
 	}
 }
 
-func (w watch) state() (exited bool, stopped syscall.Signal) {
-	if w.exited.Load() {
-		return true, 0
-	}
+// stopped takes the notice that the target stopped since the last look, and says by which signal.
+func (w watch) stopped() syscall.Signal {
 	var info struct {
 		signo, errno, code, pid int32
 		uid                     uint32
@@ -98,7 +114,7 @@ func (w watch) state() (exited bool, stopped syscall.Signal) {
 	const onePID, stops, noHang = 1, 0x8, 0x1 // P_PID, WSTOPPED, WNOHANG
 	_, _, errno := unix.Syscall6(unix.SYS_WAITID, onePID, uintptr(w.pid), uintptr(unsafe.Pointer(&info)), stops|noHang, 0, 0)
 	if errno == 0 && info.pid == int32(w.pid) {
-		return false, syscall.Signal(info.status)
+		return syscall.Signal(info.status)
 	}
-	return false, 0
+	return 0
 }

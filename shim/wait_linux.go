@@ -63,7 +63,7 @@ type watch struct {
 	init bool // orphans become children of this process: it is process 1 (S20), or a subreaper
 }
 
-func watchTarget(pid int, _ *signals) watch {
+func watchTarget(pid int) watch {
 	var asked int32
 	unix.Prctl(unix.PR_GET_CHILD_SUBREAPER, uintptr(unsafe.Pointer(&asked)), 0, 0, 0)
 	return watch{pid, os.Getpid() == 1 || asked != 0}
@@ -77,50 +77,45 @@ type childInfo struct {
 	status                int32
 }
 
-// state says whether the target has exited, or by which signal it stopped since the last look.
-func (w watch) state() (exited bool, stopped syscall.Signal) {
-	w.reapOrphans()
-	c := peek(unix.P_PID, w.pid, unix.WEXITED|unix.WSTOPPED|unix.WNOWAIT)
-	switch {
-	case c.pid == 0:
-		return false, 0
-	case c.code == cldTrapped:
-		// The target asked its parent, the shim, to trace it, and waits for a tracer that does not exist. It would wait
-		// for ever, so it is killed.
-		unix.Kill(w.pid, unix.SIGKILL)
-		return false, 0
-	case c.code != cldStopped:
-		return true, 0
-	}
-	peek(unix.P_PID, w.pid, unix.WSTOPPED) // takes the notice, which would come again otherwise
-	return false, syscall.Signal(c.status)
-}
-
 const (
 	cldTrapped = 4 // CLD_TRAPPED
 	cldStopped = 5 // CLD_STOPPED
 )
 
-// reapOrphans reaps every child that has ended, until it meets the target.
-func (w watch) reapOrphans() {
-	for w.init {
-		c := peek(unix.P_ALL, 0, unix.WEXITED|unix.WNOWAIT)
-		if c.pid == 0 || int(c.pid) == w.pid {
-			return
+// next waits in the kernel until the target has exited, or has stopped by a signal. Meanwhile it reaps orphans, and takes
+// the notices of their stops: each of these would end the next wait at once.
+func (w watch) next() (exited bool, stopped syscall.Signal) {
+	kind, id := unix.P_PID, w.pid
+	if w.init {
+		kind, id = unix.P_ALL, 0
+	}
+	for {
+		c, err := waitid(kind, id, unix.WEXITED|unix.WSTOPPED|unix.WNOWAIT)
+		switch child := int(c.pid); {
+		case err != nil:
+			return true, 0 // cmd.Wait says what it is
+		case c.code == cldStopped || c.code == cldTrapped:
+			c, _ = waitid(unix.P_PID, child, unix.WSTOPPED|unix.WNOHANG) // takes the notice, which would come again
+			if c.code == cldTrapped {
+				// It asked its parent, the shim, to trace it, and waits for a tracer that does not exist. It would wait for
+				// ever, so it is killed.
+				unix.Kill(child, unix.SIGKILL)
+			} else if child == w.pid && c.pid != 0 {
+				return false, syscall.Signal(c.status)
+			}
+		case child == w.pid:
+			return true, 0
+		default:
+			unix.Wait4(child, nil, unix.WNOHANG, nil)
 		}
-		unix.Wait4(int(c.pid), nil, unix.WNOHANG, nil)
 	}
 }
 
-func peek(kind, id, options int) childInfo {
+func waitid(kind, id, options int) (c childInfo, err error) {
 	for {
 		var info unix.Siginfo
-		switch unix.Waitid(kind, id, &info, options|unix.WNOHANG, nil) {
-		case nil:
-			return *(*childInfo)(unsafe.Pointer(&info))
-		case unix.EINTR:
-		default:
-			return childInfo{}
+		if err = unix.Waitid(kind, id, &info, options, nil); err != unix.EINTR {
+			return *(*childInfo)(unsafe.Pointer(&info)), err
 		}
 	}
 }
