@@ -126,7 +126,7 @@ func (l *look) open() {
 }
 
 // heavy are folders that installers fill. They are searched last, so that they do not use up the bound.
-var heavy = words("node_modules vendor target dist build .venv venv .cache")
+const heavy words = " node_modules vendor target dist build .venv venv .cache "
 
 // search looks through the folder and what is below, the nearest folders first.
 func (l *look) search() {
@@ -150,8 +150,8 @@ func (l *look) search() {
 				}
 			}
 			switch path := filepath.Join(dir, e.name); {
-			case !e.isDir || repository && gitOwn[name]:
-			case heavy[name]:
+			case !e.isDir || repository && gitOwn.has(name):
+			case heavy.has(name):
 				later = append(later, path)
 			default:
 				queue = append(queue, path)
@@ -164,7 +164,7 @@ func (l *look) search() {
 }
 
 // gitOwn are the folders of a repository in which git keeps what it stores.
-var gitOwn = words("objects refs logs lfs")
+const gitOwn words = " objects refs logs lfs "
 
 // list reads a folder, by name; left is what it is counted against.
 func (l *look) list(dir string, left *int) []entry {

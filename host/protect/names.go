@@ -74,28 +74,27 @@ var firstNames = func() map[string]bool {
 }()
 
 // programSections are the sections of git's configuration in which every key counts.
-var programSections = words("alias browser credential difftool filter guitool hook include includeif instaweb man mergetool pager protocol sendemail trailer")
+const programSections words = " alias browser credential difftool filter guitool hook include includeif instaweb man mergetool pager protocol sendemail trailer "
 
 // programKeys are further keys that run a program, or move what git writes: section and name, without the subsection.
-var programKeys = words(`core.alternaterefscommand core.askpass core.editor core.fsmonitor core.gitproxy core.hookspath core.pager core.sshcommand
-	core.worktree diff.external diff.tool gpg.defaultkeycommand imap.tunnel init.templatedir interactive.difffilter merge.tool
-	remote.receivepack remote.uploadpack remote.vcs submodule.update`)
+const programKeys words = " core.alternaterefscommand core.askpass core.editor core.fsmonitor core.gitproxy core.hookspath core.pager core.sshcommand " +
+	"core.worktree diff.external diff.tool gpg.defaultkeycommand imap.tunnel init.templatedir interactive.difffilter merge.tool " +
+	"remote.receivepack remote.uploadpack remote.vcs submodule.update "
 
 // programEndings are how names of such keys end, in whatever section: git has new ones in each version, and tools around
 // it have their own.
 var programEndings = []string{"browser", "cmd", "command", "driver", "editor", "exec", "helper", "hook", "path", "program", "textconv", "transferagent"}
 
-func words(list string) map[string]bool {
-	set := map[string]bool{}
-	for _, w := range strings.Fields(list) {
-		set[w] = true
-	}
-	return set
+// words is a list with a blank before and after each word. A map would be made at every start of the program.
+type words string
+
+func (list words) has(word string) bool {
+	return word != "" && !strings.Contains(word, " ") && strings.Contains(string(list), " "+word+" ")
 }
 
 // runsProgram says whether a key of git's configuration can make git run a program. Section and name are in lower case.
 func runsProgram(section, name string) bool {
-	if programSections[section] || programKeys[section+"."+name] {
+	if programSections.has(section) || programKeys.has(section+"."+name) {
 		return true
 	}
 	for _, end := range programEndings {

@@ -4,14 +4,15 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"net/http"
-	"regexp"
+	"strings"
 )
 
-var traceShape = regexp.MustCompile(`^[A-Za-z0-9_-]{8,64}$`)
+const inTraceID = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
 
 // traceID names a request in the log by its caller's own word for it. One of another shape is replaced, and never logged.
 func traceID(r *http.Request) string {
-	if id := r.Header.Get("X-Trace-Id"); traceShape.MatchString(id) {
+	// Not a regular expression: compiling one takes a twentieth of every command's start, host run's too.
+	if id := r.Header.Get("X-Trace-Id"); len(id) >= 8 && len(id) <= 64 && strings.Trim(id, inTraceID) == "" {
 		return id
 	}
 	var b [8]byte
