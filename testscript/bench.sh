@@ -5,7 +5,7 @@ set -eu
 bin=$1
 shift
 packages=
-for pair in tini:tini dumb-init:dumb-init bwrap:bubblewrap nginx:nginx-light wrk:wrk; do
+for pair in tini:tini dumb-init:dumb-init bwrap:bubblewrap nginx:nginx-light wrk:wrk socat:socat rg:ripgrep; do
 	PATH=$PATH:/usr/sbin command -v "${pair%%:*}" >/dev/null || packages="$packages ${pair#*:}"
 done
 if [ -n "$packages" ] && [ "${BENCH_INSTALL-yes}" = yes ]; then
@@ -25,6 +25,16 @@ if [ -n "$packages" ] && [ "${BENCH_INSTALL-yes}" = yes ]; then
 			updated=1
 			apt-get $quick install -y --no-install-recommends "$p" >/dev/null 2>&1 || echo "bench: $p cannot be installed"
 		done
+	fi
+fi
+# The best-known sandbox, beside bubblewrap that it uses: it needs node, and socat and rg as well.
+if [ ! -e "$bin/sandbox-runtime/node_modules" ] && [ "${BENCH_INSTALL-yes}" = yes ]; then
+	if command -v npm >/dev/null; then
+		echo "bench: installing @anthropic-ai/sandbox-runtime from npm"
+		timeout 120 npm install --prefix "$bin/sandbox-runtime" --ignore-scripts --no-audit --no-fund @anthropic-ai/sandbox-runtime >/dev/null 2>&1 ||
+			echo "bench: @anthropic-ai/sandbox-runtime cannot be installed"
+	else
+		echo "bench: to compare with more: npm install --prefix $bin/sandbox-runtime @anthropic-ai/sandbox-runtime"
 	fi
 fi
 exec "$bin/bench" -bin "$bin" "$@"

@@ -12,6 +12,7 @@ import (
 type home struct {
 	env   []string
 	state string
+	token string // the file
 }
 
 // benchTemplate is what everything runs under: the least of a template that gets the token.
@@ -19,7 +20,7 @@ const benchTemplate = "bench"
 
 func (b *bench) project() string { return filepath.Join(b.dir, "project") }
 
-// newHome makes a home with a token file and settings; with an upstream the model proxy is configured too.
+// newHome makes a home with a token file and settings; with the URL of an upstream the model proxy is configured too.
 func (b *bench) newHome(name, upstream string) (*home, error) {
 	dir := filepath.Join(b.dir, name)
 	h := &home{state: filepath.Join(dir, "state")}
@@ -30,16 +31,16 @@ func (b *bench) newHome(name, upstream string) (*home, error) {
 	if err := os.MkdirAll(config, 0o700); err != nil {
 		return nil, err
 	}
-	token := filepath.Join(config, "token")
-	if err := os.WriteFile(token, []byte("sk-ant-oat01-bench\n"), 0o600); err != nil {
+	h.token = filepath.Join(config, "token")
+	if err := os.WriteFile(h.token, []byte("sk-ant-oat01-bench\n"), 0o600); err != nil {
 		return nil, err
 	}
 	settings := map[string]any{
-		"claude_token_file":  token,
+		"claude_token_file":  h.token,
 		"terminal_templates": []map[string]any{{"id": benchTemplate, "command": "/bin/true", "credential": "token"}},
 	}
 	if upstream != "" {
-		settings["llm_proxy"] = map[string]any{"listen": "127.0.0.1:0", "upstream": "http://" + upstream}
+		settings["llm_proxy"] = map[string]any{"listen": "127.0.0.1:0", "upstream": upstream}
 	}
 	text, err := json.MarshalIndent(settings, "", "  ")
 	if err != nil {

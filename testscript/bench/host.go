@@ -24,13 +24,13 @@ type host struct {
 	made   int // sessions asked for
 }
 
-func (b *bench) startHost(name, upstream string) (*host, error) {
+func (b *bench) startHost(name, upstream string, more ...string) (*host, error) {
 	place, err := b.newHome(name, upstream)
 	if err != nil {
 		return nil, err
 	}
 	cmd := exec.Command(filepath.Join(b.bin, "host"), "serve")
-	cmd.Env = place.env
+	cmd.Env = append(place.env, more...)
 	p, err := b.start("host-"+name, cmd)
 	if err != nil {
 		return nil, err
@@ -120,11 +120,15 @@ func (h *host) launches(name, kind string) *side {
 		if err != nil {
 			return 0, err
 		}
-		return micros(took), until("the end of session "+id, 10*time.Second, func() bool {
-			var v view
-			return h.call("GET", "/sessions/"+id, nil, &v) == nil && v.State == "ended"
-		})
+		return micros(took), h.awaitEnd(id)
 	}}
+}
+
+func (h *host) awaitEnd(id string) error {
+	return until("the end of session "+id, 10*time.Second, func() bool {
+		var v view
+		return h.call("GET", "/sessions/"+id, nil, &v) == nil && v.State == "ended"
+	})
 }
 
 // sessions are those that the host lists.

@@ -34,7 +34,7 @@ func machine() string {
 func cpuidCost() string {
 	var best time.Duration
 	for range 20 {
-		took, err := runProgram(spec{argv: []string{"/bin/true"}})
+		took, _, err := runProgram(spec{argv: []string{"/bin/true"}})
 		if err != nil {
 			return "no /bin/true"
 		}
@@ -43,6 +43,16 @@ func cpuidCost() string {
 		}
 	}
 	return fmt.Sprintf("/bin/true alone takes %d µs at best", best.Microseconds())
+}
+
+// noteBusy flags a table that was taken beside other work: a program that does nothing took much longer than at best.
+func (t *table) noteBusy(trues samples) {
+	best, median := trues.quantile(0), trues.median()
+	note := fmt.Sprintf("/bin/true: median %.0f µs, %.0f at best", median, best)
+	if median > 1.5*best {
+		note = "**busy**: " + note + "; ratios hold roughly, times do not"
+	}
+	t.notes = append(t.notes, note+".")
 }
 
 func cString(b []int8) string {

@@ -3,7 +3,7 @@
 // Command bench measures the pair beside the best programs of their kind, interleaved in one run, and prints a
 // table a section. `make bench` starts it; README.md explains every measure.
 //
-//	bench [-bin DIR] [-rounds N] [SECTION...]
+//	bench [-bin DIR] [-rounds N] [-sessions N] [SECTION...]
 //
 // Exit status: 0 when everything could be measured, whether or not a goal was met; 1 otherwise.
 package main
@@ -33,20 +33,23 @@ var sections = []section{
 	{"launch", "The long-lived host: launches, memory", launchSection},
 	{"proxy", "The model proxy: 115 KB up, 2 KB down", proxySection},
 	{"stream", "The model proxy: streams", streamSection},
+	{"growth", "Growth", growthSection},
 	{"size", "Binaries, stripped", sizeSection},
 }
 
 // bench is one run: a folder of its own, and every process that was started in it.
 type bench struct {
-	bin    string // folder of host and shim
-	dir    string
-	rounds int // percent of the usual rounds
-	procs  []*proc
+	bin      string // folder of host and shim, copied
+	built    string // folder of host and shim as they were built
+	dir      string
+	rounds   int // percent of the usual rounds
+	sessions int // live ones at most, while growth is measured
+	procs    []*proc
 }
 
 func main() {
 	if len(os.Args) > 1 && os.Args[1] == upstreamArg {
-		fmt.Fprintln(os.Stderr, serveUpstream())
+		fmt.Fprintln(os.Stderr, serveUpstream(os.Args[2:]))
 		os.Exit(1)
 	}
 	os.Exit(run())
@@ -56,6 +59,7 @@ func run() int {
 	b := &bench{}
 	flag.StringVar(&b.bin, "bin", "bin", "folder of the stripped host and shim")
 	flag.IntVar(&b.rounds, "rounds", 100, "percent of the usual rounds")
+	flag.IntVar(&b.sessions, "sessions", 1000, "live sessions at most, in growth")
 	flag.Parse()
 	debug.SetGCPercent(400) // a collection in the middle of a measure would be counted to what is measured
 	if err := b.open(); err != nil {

@@ -13,11 +13,12 @@ import (
 
 // front is something before the upstream, for clients to call.
 type front struct {
-	name    string
-	address string // host and port
-	prefix  string // of every path
-	pairing string
-	pid     int // whose process, with its children, serves; 0: nobody's
+	name     string
+	address  string // host and port
+	upstream string // the same of what it stands before
+	prefix   string // of every path
+	pairing  string
+	pid      int // whose process, with its children, serves; 0: nobody's
 }
 
 // nginxConf streams like the proxy does: nothing buffered, and a line of log a request.
@@ -30,7 +31,7 @@ http {
 	server {
 		listen %[4]s backlog=4096; keepalive_requests 1000000000;
 		location / {
-			proxy_pass http://provider; proxy_http_version 1.1; proxy_set_header Connection "";
+			proxy_pass %[5]s://provider; proxy_http_version 1.1; proxy_set_header Connection "";
 			proxy_buffering off; proxy_request_buffering off; proxy_read_timeout 1h;
 		}
 	}
@@ -38,12 +39,12 @@ http {
 `
 
 // startNginx starts the reference before an upstream.
-func (b *bench) startNginx(upstream string) (front, error) {
+func (b *bench) startNginx(upstream upstream) (front, error) {
 	path, err := program("nginx")
 	if err != nil {
 		return front{}, err
 	}
-	dir := filepath.Join(b.dir, "nginx")
+	dir := filepath.Join(b.dir, "nginx-"+upstream.scheme)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return front{}, err
 	}
@@ -51,14 +52,14 @@ func (b *bench) startNginx(upstream string) (front, error) {
 	if err != nil {
 		return front{}, err
 	}
-	f := front{name: "nginx", address: l.Addr().String()}
+	f := front{name: "nginx", address: l.Addr().String(), upstream: upstream.address}
 	l.Close()
 	user := ""
 	if os.Geteuid() == 0 {
 		user = "user root; " // its usual user could not enter the folder
 	}
 	conf := filepath.Join(dir, "nginx.conf")
-	if err := os.WriteFile(conf, fmt.Appendf(nil, nginxConf, user, dir, upstream, f.address), 0o600); err != nil {
+	if err := os.WriteFile(conf, fmt.Appendf(nil, nginxConf, user, dir, upstream.address, f.address, upstream.scheme), 0o600); err != nil {
 		return front{}, err
 	}
 	p, err := b.start("nginx", exec.Command(path, "-p", dir, "-c", conf, "-e", filepath.Join(dir, "error.log")))
@@ -76,12 +77,12 @@ func (b *bench) startNginx(upstream string) (front, error) {
 }
 
 // startProxy starts the long-lived host with its model proxy before an upstream.
-func (b *bench) startProxy(upstream string) (front, error) {
-	h, err := b.startHost("proxy", upstream)
+func (b *bench) startProxy(upstream upstream) (front, error) {
+	h, err := b.startHost("proxy-"+upstream.scheme, upstream.scheme+"://"+upstream.address, upstream.env...)
 	if err != nil {
 		return front{}, err
 	}
-	f := front{name: "proxy", prefix: "/sandbox", pid: h.Process.Pid}
+	f := front{name: "proxy", prefix: "/sandbox", upstream: upstream.address, pid: h.Process.Pid}
 	f.pairing, f.address, err = h.pairing()
 	return f, err
 }

@@ -65,7 +65,7 @@ func (b *bench) open() (err error) {
 	if b.bin, err = filepath.Abs(b.bin); err != nil {
 		return err
 	}
-	built := b.bin
+	b.built = b.bin
 	if b.dir, err = os.MkdirTemp("", "hostshim-bench-"); err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func (b *bench) open() (err error) {
 		return err
 	}
 	for _, name := range []string{"host", "shim"} {
-		program, err := os.ReadFile(filepath.Join(built, name))
+		program, err := os.ReadFile(filepath.Join(b.built, name))
 		if err != nil {
 			return fmt.Errorf("%w: make build", err)
 		}

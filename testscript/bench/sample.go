@@ -22,11 +22,15 @@ func (s samples) quantile(q float64) float64 {
 
 func (s samples) median() float64 { return s.quantile(0.5) }
 
+// work is what a program and its children used: processor time in µs, page faults, and how often they gave up a processor.
+type work struct{ cpu, faults, switches samples }
+
 // side is one side of a comparison.
 type side struct {
 	name string
 	once func() (float64, error) // does it once and says what that measured
 	got  samples
+	used work // of the measured rounds, where once notes it
 }
 
 // interleave measures the sides in turn, A B A B, so that whatever else the machine does meets all of them alike.
@@ -34,6 +38,11 @@ type side struct {
 func interleave(rounds int, sides ...*side) error {
 	warm := max(1, rounds/20)
 	for i := range warm + rounds {
+		if i == warm {
+			for _, s := range sides {
+				s.used = work{}
+			}
+		}
 		for _, s := range sides {
 			v, err := s.once()
 			if err != nil {

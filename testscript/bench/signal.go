@@ -109,7 +109,7 @@ func signalSection(b *bench, t *table) error {
 	if err := interleave(b.count(600), sides...); err != nil {
 		return err
 	}
-	t.add("TERM to the shim until the target's handler runs", "µs", ours.got, reference{"tini", ref.got}, ratioAtMost(2.5))
+	t.add("TERM to the shim until the target's handler runs", "µs", ours.got, reference{"tini", ref.got}, ratioAtMost(1.7))
 	t.add("the same, nothing between", "µs", none.got, reference{}, noGoal)
 	return nil
 }

@@ -17,7 +17,7 @@ type table struct {
 	notes []string
 }
 
-var columns = []string{"measure", "ours", "p95", "reference", "its median", "ratio", "goal", ""}
+var columns = []string{"measure", "ours", "p95", "reference", "its median", "ratio", "goal", "", "CPU µs", "faults", "switches"}
 
 // goal is what a row has to reach: nothing, a value of our own, or a ratio to the reference.
 type goal struct {
@@ -38,10 +38,23 @@ type reference struct {
 	got  samples
 }
 
+func (s *side) reference() reference { return reference{s.name, s.got} }
+
+// compare makes a row of two sides that run programs, with what both used.
+func (t *table) compare(measure string, ours, ref *side, g goal) {
+	t.add(measure, "µs", ours.got, ref.reference(), g)
+	row := t.rows[len(t.rows)-1]
+	for i, pair := range [][2]samples{{ours.used.cpu, ref.used.cpu}, {ours.used.faults, ref.used.faults}, {ours.used.switches, ref.used.switches}} {
+		if len(pair[0]) > 0 {
+			row[8+i] = amount(pair[0].median(), "") + " / " + amount(pair[1].median(), "")
+		}
+	}
+}
+
 // add makes a row. Unit is for printing; ours and the reference are in that unit.
 func (t *table) add(measure, unit string, ours samples, ref reference, g goal) {
 	value := ours.median()
-	row := []string{measure, amount(value, unit), "–", "–", "–", "–", "–", ""}
+	row := []string{measure, amount(value, unit), "–", "–", "–", "–", "–", "", "–", "–", "–"}
 	if len(ours) > 1 {
 		// The bad end of a rate is the low one.
 		q := 0.95
@@ -80,6 +93,8 @@ func amount(v float64, unit string) string {
 		return "–"
 	case unit == "":
 		return fmt.Sprintf("%.0f", v)
+	case unit == "×":
+		return fmt.Sprintf("%.2f ×", v)
 	case math.Abs(v) < 10:
 		return fmt.Sprintf("%.2f %s", v, unit)
 	}

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -25,30 +26,46 @@ const (
 	eventGap    = 5 * time.Millisecond
 )
 
-// startUpstream returns its address.
-func (b *bench) startUpstream() (string, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return "", err
-	}
-	cmd := exec.Command(self, upstreamArg)
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return "", err
-	}
-	if _, err := b.start("upstream", cmd); err != nil {
-		return "", err
-	}
-	line, err := bufio.NewReader(out).ReadString('\n')
-	return strings.TrimSpace(line), err
+// upstream is where it serves, and what a proxy's environment needs to trust it.
+type upstream struct {
+	scheme, address string
+	env             []string
 }
 
-// serveUpstream prints its address and serves until it is killed.
-func serveUpstream() error {
+// startUpstream starts one; with https it speaks HTTP/2 as well.
+func (b *bench) startUpstream(scheme string) (up upstream, err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return up, err
+	}
+	cmd := exec.Command(self, upstreamArg)
+	up.scheme = scheme
+	if scheme == "https" {
+		roots := filepath.Join(b.dir, "upstream.pem")
+		cmd.Args = append(cmd.Args, roots)
+		up.env = []string{"SSL_CERT_FILE=" + roots}
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return up, err
+	}
+	if _, err := b.start("upstream", cmd); err != nil {
+		return up, err
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	up.address = strings.TrimSpace(line)
+	return up, err
+}
+
+// serveUpstream prints its address and serves until it is killed; with the name of a file for its certificate, by TLS.
+func serveUpstream(args []string) error {
 	raiseFiles()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
+	}
+	if len(args) > 0 {
+		return serveTLS(l, args[0])
 	}
 	fmt.Println(l.Addr())
 	for {
