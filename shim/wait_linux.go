@@ -106,8 +106,19 @@ func (w watch) next() (exited bool, stopped syscall.Signal) {
 		case child == w.pid:
 			return true, 0
 		default:
-			unix.Wait4(child, nil, unix.WNOHANG, nil)
+			w.reapOrphans()
 		}
+	}
+}
+
+// reapOrphans reaps every child that has ended, until it meets the target.
+func (w watch) reapOrphans() {
+	for {
+		c, err := waitid(unix.P_ALL, 0, unix.WEXITED|unix.WNOWAIT|unix.WNOHANG)
+		if err != nil || c.pid == 0 || int(c.pid) == w.pid {
+			return
+		}
+		unix.Wait4(int(c.pid), nil, unix.WNOHANG, nil)
 	}
 }
 
