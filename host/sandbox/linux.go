@@ -78,14 +78,28 @@ func (r *rules) granted(path string) bool {
 // uncovered sorts paths and leaves out those that another path, or one of wider, grants already. Each path costs a
 // launch a few system calls.
 func (r *rules) uncovered(paths, wider []string) []string {
-	kept := []string{}
+	kept, granting := []string{}, map[string]bool{}
+	for _, path := range wider {
+		granting[path] = true
+	}
 	for _, path := range sorted(paths) {
-		covers := func(other string) bool { return r.covers(other, path) }
-		if !slices.ContainsFunc(kept, covers) && !slices.ContainsFunc(wider, covers) {
-			kept = append(kept, path)
+		if !r.coveredByOne(granting, path) {
+			kept, granting[path] = append(kept, path), true
 		}
 	}
 	return kept
+}
+
+// coveredByOne looks only at path and what is above it, so that ten thousand grants do not take a hundred million looks.
+func (r *rules) coveredByOne(granting map[string]bool, path string) bool {
+	for at := path; ; at = filepath.Dir(at) {
+		if granting[at] && r.covers(at, path) {
+			return true
+		}
+		if at == filepath.Dir(at) {
+			return false
+		}
+	}
 }
 
 // sorted sorts paths, parents before what is in them, and drops repetitions.
