@@ -183,7 +183,7 @@ func (l *look) list(dir string, left *int) []entry {
 // reached notes that a bound was reached in a folder.
 func (l *look) reached(dir string) {
 	parts := strings.Split(dir, "/")
-	i := slices.IndexFunc(parts, func(name string) bool { return heavy[strings.ToLower(name)] })
+	i := slices.IndexFunc(parts, func(name string) bool { return heavy.has(strings.ToLower(name)) })
 	switch {
 	case i < 0:
 		l.cut = true
