@@ -128,7 +128,7 @@ func withPassword(env []string, pairing credential.Secret) []string {
 
 // proxyPort is where the session finds the host's proxy, if it may reach that.
 func (h *Host) proxyPort(p *Plan) (port int, err error) {
-	if OwnNetworks || p.profileNetwork() != shim.NetworkModel {
+	if OwnNetworks || p.profileNetwork() != shim.NetworkModel || p.request.preview {
 		return shim.ModelPort, nil
 	}
 	_, port, err = h.config.Broker.listening()

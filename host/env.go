@@ -88,7 +88,7 @@ func (s envSpec) replaced(name string) bool {
 
 // usual says whether the variable looks like a credential, and nobody asked to keep it.
 func (s envSpec) usual(name string) bool {
-	return usualCredential(name) && !slices.Contains(s.Passthrough, name)
+	return UsualCredential(name) && !slices.Contains(s.Passthrough, name)
 }
 
 // inVain names what a person asked for and no session gets (E01, E02).

@@ -22,8 +22,8 @@ var (
 	harmless = []string{"PWD", "GPG_KEY", "AWS_CA_BUNDLE"}
 )
 
-// usualCredential says whether a variable's name is one that credentials usually have.
-func usualCredential(name string) bool {
+// UsualCredential says whether a variable's name is one that credentials usually have.
+func UsualCredential(name string) bool {
 	name = strings.ToUpper(name)
 	if slices.Contains(harmless, name) {
 		return false

@@ -185,6 +185,12 @@ func (h *Host) profilePath(p *Plan) string {
 	return filepath.Join(h.config.Places.Profiles(), p.request.SessionID+p.profile.Ext)
 }
 
+// executable says whether a program is there and may be run.
+func executable(path string) bool {
+	info, err := os.Stat(path)
+	return path != "" && err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0
+}
+
 // FindProgram is where the shim will find name, "" if nowhere: the shim then says so, with its exit status.
 func FindProgram(name, path, dir string) string {
 	if strings.Contains(name, "/") {

@@ -47,6 +47,8 @@ type Request struct {
 	Claude       *Claude // how kind claude runs without argv; nil: nobody said
 	Conversation string  // UUID of that kind's conversation
 	TraceID      string  // of the request that asked for the launch
+
+	preview bool // nothing is to be opened for it
 }
 
 // Wipe forgets the secrets that a request brought.

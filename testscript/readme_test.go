@@ -10,12 +10,12 @@ import (
 	"testing"
 )
 
-// TestReadmeSetUp runs the lines of the README that save the token and name its file, as they stand, on a fresh account
-// with umask 002: as this user, and where that is root as an ordinary one too. The host then has to take both files.
+// TestReadmeSetUp runs the README's host init, with the token on standard input, on a fresh account with umask 002: as this
+// user, and where that is root as an ordinary one too. The host then has to take both files.
 func TestReadmeSetUp(t *testing.T) {
-	lines := regexp.MustCompile(`(?ms)^    d=\$\{XDG_CONFIG_HOME.*?settings\.json"\)$`).FindString(readFile(t, "../README.md"))
-	if lines == "" {
-		t.Fatal("README.md has no lines d=… that end with settings.json")
+	line := regexp.MustCompile(`(?m)^    (host init) +#`).FindStringSubmatch(readFile(t, "../README.md"))
+	if line == nil {
+		t.Fatal("README.md has no line host init")
 	}
 	bash, err := exec.LookPath("bash")
 	if err != nil {
@@ -38,7 +38,7 @@ func TestReadmeSetUp(t *testing.T) {
 			}
 			os.Chown(dir, uid, uid)
 		}
-		cmd := exec.Command(bash, "-c", "umask 002\n"+lines+"\ncd ~/project && host status && exec host run --credential token -- sh -c 'wc -c <&5'")
+		cmd := exec.Command(bash, "-c", "umask 002\n"+line[1]+" --token-stdin\ncd ~/project && host status && exec host run --credential token -- sh -c 'wc -c <&5'")
 		cmd.Dir = home
 		cmd.Env = []string{"HOME=" + home, "PATH=" + binDir + ":" + os.Getenv("PATH")}
 		cmd.Stdin = strings.NewReader("sk-ant-oat01-readme\n")

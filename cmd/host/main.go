@@ -29,6 +29,7 @@ type command struct {
 // commands in the order in which --help lists them.
 func commands() []command {
 	return []command{
+		{"init", "[flags]", "save the token, make the settings, try the whole way", initialize},
 		{"run", "[flags] [-- TARGET [ARG...]]", "launch in the foreground", run},
 		{"serve", "[flags]", "run the long-lived host", serve},
 		{"start", "[flags] [-- TARGET [ARG...]]", "start a session with a terminal on the running host", start},
@@ -40,6 +41,7 @@ func commands() []command {
 		{"launch", "FILE|-", "send a launch request as it is, print the answer", launch},
 		{"session", "create|list|revoke", "make, list and revoke pairings for the model proxy", session},
 		{"llm-proxy", "session create|list|revoke", "the same, by the name that relay's commands have", llmProxy},
+		{"why", "PATH|HOST [flags]", "say whether a session could use that, and what decides", why},
 		{"status", "[--json]", "show the settings in force and what would stop a launch", status},
 		{"requests", "[flags]", "print the sessions' requests to the model", requests},
 		{"audit", "[flags]", "print what was launched, refused and ended", audit},

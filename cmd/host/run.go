@@ -38,6 +38,9 @@ func run(args []string) int {
 		hosts = append(hosts, v)
 		return nil
 	})
+	var dry, asJSON bool
+	f.BoolVar(&dry, "dry-run", false, "show what would be launched, and make nothing")
+	f.BoolVar(&asJSON, "json", false, "with --dry-run: print a JSON object")
 	f.more = runMore
 	r, code, ok := f.launchRequest("run", args)
 	if !ok {
@@ -48,7 +51,13 @@ func run(args []string) int {
 	if err != nil {
 		return f.refuse(r, wire.SandboxUnavailable, err)
 	}
-	end, err := host.New(host.Config{Places: places, Environ: os.Environ(), Warn: warn, Broker: host.NewBroker(places, warn)}).Run(r)
+	h := host.New(host.Config{Places: places, Environ: os.Environ(), Warn: warn, Broker: host.NewBroker(places, warn)})
+	if dry {
+		return dryRun(h, r, asJSON)
+	} else if asJSON {
+		return usageError("--json belongs to --dry-run", called()+" run --help shows its usage")
+	}
+	end, err := h.Run(r)
 	if err != nil {
 		return fail(err)
 	}

@@ -48,6 +48,16 @@ func trim(content []byte) ([]byte, error) {
 	return token, Check(token)
 }
 
+// Parse is the token in what a person gave for one: white space around it goes, and what holds no token as such is refused
+// as in a file. The error is the bare reason.
+func Parse(text []byte) (Secret, error) {
+	token, err := trim(text)
+	if err != nil {
+		return Secret{}, err
+	}
+	return NewSecret(token), nil
+}
+
 // mistakenFor says what a token file holds that holds no token as such. No provider would take it, and a person would be
 // told that the token is wrong. Of the content nothing is said.
 func mistakenFor(b []byte) string {

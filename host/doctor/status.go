@@ -56,6 +56,8 @@ const (
 	checkSandbox  = "kernel sandbox"
 	checkShim     = "shim"
 	checkNetwork  = "model network"
+
+	checkTemplates = "templates"
 )
 
 // Look looks at everything a launch would need, and changes nothing.
@@ -93,6 +95,11 @@ func look(p state.Places) (s Status, problems []problem) {
 		s.Warnings = append(s.Warnings, warnings...)
 		for _, t := range set.All() {
 			s.Templates = append(s.Templates, shown(t))
+			wrong, warnings := lookAtTemplate(set, t)
+			for _, err := range wrong {
+				found(checkTemplates, err)
+			}
+			s.Warnings = append(s.Warnings, warnings...)
 		}
 	}
 	if err := shim.SandboxSupported(); err != nil {

@@ -54,6 +54,35 @@ func Always(spec Spec) ([]Closed, error) {
 	return b.closed(), err
 }
 
+// CheckEntries says what is wrong with a template's entries, and which of them are left out as they are not there. It
+// looks at each as a launch does.
+func CheckEntries(spec Spec) (wrong []error, absent []string) {
+	b := &builder{spec: spec, planned: map[string]bool{}}
+	b.sys = system.once().with(b.planned, spec.GOOS == "darwin")
+	look := func(key string, entries []string, write bool) {
+		for _, entry := range entries {
+			g, err := b.entry(entry, write)
+			if err == nil && g.missing != "" && write {
+				g, err = b.toBe(entry, g)
+			}
+			switch {
+			case errors.Is(err, errNoFile), err == nil && g.missing != "" && !write:
+				absent = append(absent, fmt.Sprintf("%s %q", key, entry))
+			case err != nil:
+				wrong = append(wrong, fmt.Errorf("%s %q: %w", key, entry, err))
+			}
+		}
+	}
+	look("read", spec.Read, false)
+	look("read_write", spec.ReadWrite, true)
+	for _, entry := range spec.Deny {
+		if err := b.denyEntry(entry, whyTemplate); err != nil {
+			wrong = append(wrong, fmt.Errorf("deny %q: %w", entry, err))
+		}
+	}
+	return wrong, absent
+}
+
 // closed lists the places that are denied. A private one that is missing is left out.
 func (r *rules) closed() []Closed {
 	var list []Closed

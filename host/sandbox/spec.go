@@ -47,6 +47,7 @@ type Profile struct {
 	Closed   []Closed // what stays closed whatever wider is granted
 
 	rules rules
+	spec  Spec
 }
 
 // Closed is a place that a session cannot reach, or cannot write.
@@ -67,7 +68,7 @@ func build(spec Spec, sys facts) (Profile, error) {
 	if err != nil {
 		return Profile{}, err
 	}
-	p := Profile{Network: r.network, Warnings: r.warnings, Create: r.create, Writable: r.writable(), Closed: r.closed(), rules: r}
+	p := Profile{Network: r.network, Warnings: r.warnings, Create: r.create, Writable: r.writable(), Closed: r.closed(), rules: r, spec: spec}
 	if spec.GOOS == "darwin" {
 		p.Ext = ".sb"
 		p.Text, err = renderSBPL(&r)

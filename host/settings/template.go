@@ -175,6 +175,17 @@ func builtin() []Template {
 	}
 }
 
+// AgentFolders are the folders, below the host's data folder, that the built-in templates keep for the agent whose
+// configuration folder that variable names.
+func AgentFolders(configVar string) (all []string) {
+	for _, t := range builtin() {
+		if t.Agent != nil && t.Agent.ConfigVar == configVar {
+			all = append(all, t.Agent.Folder)
+		}
+	}
+	return all
+}
+
 // gitConfig are the user's own files of git, which stops at one that is there and cannot be read. Its credentials
 // lie beside them, and stay shut.
 func gitConfig() []string {
@@ -202,6 +213,12 @@ func (s *Settings) All() []Template {
 		}
 	}
 	return all
+}
+
+// BuiltIn says whether a template's id is that of a built-in one, which no template of the settings replaces.
+func (s *Settings) BuiltIn(id string) bool {
+	t := Template{ID: id}
+	return slices.ContainsFunc(builtin(), t.sameID) && !slices.ContainsFunc(s.Templates, t.sameID)
 }
 
 // Template finds a template.

@@ -161,6 +161,17 @@ func (p Places) CacheFolder(template string, pairing bool) (string, error) {
 	return dir, nil
 }
 
+// MakeAgentFolder makes sure of an agent's configuration folder: 0700, the caller's own.
+func (p Places) MakeAgentFolder(name string) (string, error) {
+	if err := p.CheckData(p.AgentFolder(name)); err != nil {
+		return "", err
+	}
+	if _, err := privateDir(p.Data); err != nil {
+		return "", err
+	}
+	return privateDir(p.AgentFolder(name))
+}
+
 // Profiles is where the profiles of live sessions are (X01).
 func (p Places) Profiles() string { return filepath.Join(p.State, "profiles") }
 

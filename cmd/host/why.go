@@ -1,0 +1,143 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"hostshim/host"
+	"hostshim/host/settings"
+	"hostshim/host/state"
+	"hostshim/host/wire"
+)
+
+const whyMore = `
+A word that is there, or holds a slash, is a path; any other is a HOST. The file's own permissions count beside the answer.
+
+exit status: 0 it could; 1 it could not.
+
+example: host why ~/.cargo/registry --template tests
+`
+
+func why(args []string) int {
+	f := newFlags("why")
+	f.more = whyMore
+	r := &host.Request{SessionID: host.NewSessionID("why"), Kind: wire.KindRun, ByHand: true, Sandbox: true, Credential: wire.CredentialNone}
+	var write, asJSON bool
+	f.StringVar(&r.TemplateID, "template", "claude-code", "`ID` the session's template (default claude-code)")
+	f.StringVar(&r.Directory, "dir", ".", "`DIR` where the session works (default: here)")
+	f.BoolVar(&write, "write", false, "whether it could write, not only read")
+	f.BoolVar(&asJSON, "json", false, "print a JSON object")
+	what := ""
+	if len(args) > 0 && !strings.HasPrefix(args[0], "-") { // flags may stand behind it
+		what, args = args[0], args[1:]
+	}
+	want := 0
+	if what == "" {
+		want = 1
+	}
+	if code, ok := f.parse(args, want); !ok {
+		return code
+	}
+	if what == "" {
+		what = f.Arg(0)
+	}
+	places, err := f.places("")
+	if err == nil {
+		r.Directory, err = filepath.Abs(r.Directory)
+	}
+	if err != nil {
+		return fail(err)
+	}
+	quiet := func(string) {} // what a launch would warn of is no answer to the question
+	preview, err := host.New(host.Config{Places: places, Environ: os.Environ(), Warn: quiet, Broker: host.NewBroker(places, quiet)}).Preview(r, host.Stdio{})
+	if err != nil {
+		return fail(err)
+	}
+	answer, path, err := answerFor(preview, what, write)
+	if err != nil {
+		return fail(fmt.Errorf("%q: %w", what, err))
+	}
+	if asJSON {
+		if printJSON(answer); !answer.Could {
+			return 1
+		}
+		return 0
+	}
+	return showAnswer(answer, path, write, changeLine(places, preview.TemplateID, answer))
+}
+
+// answerFor asks about a path or about a host.
+func answerFor(v *host.Preview, what string, write bool) (a host.Answer, isPath bool, err error) {
+	_, there := os.Lstat(what)
+	isPath = there == nil || strings.ContainsRune(what, '/') || what == "~" || strings.HasPrefix(what, ".")
+	switch {
+	case !isPath:
+		a, err = v.WhyHost(what)
+		return a, isPath, err
+	case !v.Sandbox:
+		return host.Answer{Path: what, Could: true, By: "sessions of the template are not sandboxed"}, isPath, nil
+	}
+	if what != "~" && !strings.HasPrefix(what, "~/") {
+		if what, err = filepath.Abs(what); err != nil {
+			return a, isPath, err
+		}
+	}
+	a, err = v.Why(what, write)
+	return a, isPath, err
+}
+
+func showAnswer(a host.Answer, isPath, write bool, change string) int {
+	verb, yes, not := "be reached", "yes", "can"
+	if isPath && write {
+		verb = "be written"
+	} else if isPath {
+		verb = "be read"
+	}
+	if !a.Could {
+		yes, not = "no", "cannot"
+	}
+	fmt.Printf("%s: %s %s %s: %s\n", yes, plain(a.Path), not, verb, oneLine(a.By))
+	if a.Missing {
+		fmt.Println("     it is not there")
+	}
+	if a.Could {
+		return 0
+	}
+	if change == "" {
+		change = "nothing opens it"
+	}
+	fmt.Printf("     %s\n", oneLine(change))
+	return 1
+}
+
+// changeLine is the line that would change the answer, and where it belongs; "": none would.
+func changeLine(p state.Places, id string, a host.Answer) string {
+	if a.Key == "" {
+		return ""
+	}
+	value, _ := json.Marshal([]string{homeless(a.Value)}) // a text is always JSON
+	line := fmt.Sprintf("%q: %s", a.Key, value)
+	switch a.Key {
+	case "deny":
+		line = fmt.Sprintf("take %q out of \"deny\"", a.Value)
+	case "protect":
+		line = `"protect": false`
+	}
+	where := fmt.Sprintf("in template %q of %s", id, p.Settings)
+	set, _, err := settings.Load(p.Settings, p.Named)
+	if err == nil && set.BuiltIn(id) {
+		where = fmt.Sprintf("in a template of your own in %s: %q is built in", p.Settings, id)
+	}
+	return "to change it: " + line + ", " + where
+}
+
+// homeless is a path as settings.json may have it: ~ for the home folder.
+func homeless(path string) string {
+	if rest, ok := strings.CutPrefix(path, host.HomeFolder()+"/"); ok {
+		return "~/" + rest
+	}
+	return path
+}
