@@ -146,14 +146,21 @@ func (b *Broker) warnedProvider(clientID string) (to llmproxy.Provider, warnings
 	if err != nil {
 		return to, nil, err
 	}
-	if to.Upstream, err = url.Parse(set.Effective().Upstream); err != nil {
-		return to, nil, err
-	}
-	key, path, err := set.TokenFile(clientID)
+	access, err := set.Access(clientID)
 	if err != nil {
 		return to, nil, err
 	}
-	to.Credential, warnings, err = credential.Read(key, path)
+	return providerOf(access)
+}
+
+// providerOf reads the credential.
+func providerOf(a settings.Access) (to llmproxy.Provider, warnings []string, err error) {
+	to.Auth = a.Auth
+	to.Limits = llmproxy.Limits{Paths: a.Paths, Methods: a.Methods, PerMinute: a.PerMinute, Total: a.Requests}
+	if to.Upstream, err = url.Parse(a.Upstream); err != nil {
+		return to, nil, err
+	}
+	to.Credential, warnings, err = credential.Read(a.Key, a.Path)
 	return to, warnings, err
 }
 
@@ -199,7 +206,7 @@ func (r *Running) mintPairing() error {
 	}
 	p := r.Plan
 	brokered := p.Credential == wire.CredentialPairing
-	session, pairing, err := proxy.CreateForLaunch(llmproxy.Launch{ClientID: p.TemplateID, Own: own, NoModel: !brokered,
+	session, pairing, err := proxy.CreateForLaunch(llmproxy.Launch{ClientID: p.clientID, Own: own, NoModel: !brokered,
 		Hosts: p.hosts, Template: p.TemplateID, ByHand: p.request.Kind == wire.KindRun})
 	if err != nil {
 		return err
@@ -207,8 +214,11 @@ func (r *Running) mintPairing() error {
 	r.out = session.Out
 	r.undo = append(r.undo, func() {
 		session.Out.End()
-		proxy.Revoke(session.ID)
+		if over, ok := proxy.End(session.ID); ok {
+			r.pairing.Store(&over)
+		}
 	})
+	r.pairing.Store(&session)
 	r.PairingID = session.ID
 	r.env = withPassword(r.env, pairing)
 	if !brokered {
@@ -217,6 +227,7 @@ func (r *Running) mintPairing() error {
 	}
 	r.token = pairing
 	r.env = brokeredEnv(r.env, settings.Claude.BaseURL, base)
+	r.fill(pairing, base)
 	return nil
 }
 

@@ -86,6 +86,19 @@ func (s envSpec) replaced(name string) bool {
 	return (s.Credential == wire.CredentialToken || s.Credential == wire.CredentialPairing) && slices.Contains(shim.AnthropicCredentials, name)
 }
 
+// own says whether the template itself sets the variable, and to no key that the request brings. Such a value is no
+// credential that came along by accident.
+func (s envSpec) own(name string) bool {
+	value, ok := s.Template[name]
+	_, other := s.Request[name]
+	return ok && !other && !strings.Contains(value, settings.ModelKeyMark)
+}
+
+// pairing says whether the template sets the variable to the launch's pairing, which is what the launch hands over.
+func (s envSpec) pairing(name string) bool {
+	return s.Credential == wire.CredentialPairing && s.own(name) && strings.Contains(s.Template[name], settings.PairingMark)
+}
+
 // usual says whether the variable looks like a credential, and nobody asked to keep it.
 func (s envSpec) usual(name string) bool {
 	return UsualCredential(name) && !slices.Contains(s.Passthrough, name)
@@ -179,9 +192,11 @@ type environ struct {
 func (e *environ) dropCredentials(s envSpec) (warnings, usual []string) {
 	for _, name := range slices.Clone(e.names) {
 		switch {
+		case s.pairing(name):
+			continue
 		case s.replaced(name):
 			warnings = append(warnings, fmt.Sprintf("environment variable %q dropped: the session gets a %s instead", name, s.Credential))
-		case s.Credential == wire.CredentialPairing && s.usual(name):
+		case s.Credential == wire.CredentialPairing && s.usual(name) && !s.own(name):
 			usual = append(usual, name)
 		default:
 			continue

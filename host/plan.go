@@ -26,8 +26,11 @@ type Plan struct {
 	Idle       time.Duration // how long a served session may go without input and output; 0: for ever
 
 	request   *Request
+	clientID  string // of the pairing
 	argv      []string
 	env       []string
+	fills     []settings.Fill   // what the pairing and the proxy's address are filled into (A02)
+	ownArgs   int               // how many arguments after the first word are the template's own
 	token     credential.Secret // what descriptor 5 will carry, if it is known by now
 	network   string            // shim.NetworkOpen, NetworkModel or NetworkNone, as the template says
 	hosts     reach.Hosts       // what a closed network reaches beside (N01)
@@ -59,7 +62,7 @@ func (h *Host) plan(r *Request, io Stdio) (*Plan, error) {
 	if err != nil {
 		return p, invalid("%v", err)
 	}
-	p.TemplateID, p.agent = template.ID, template.Agent
+	p.TemplateID, p.clientID, p.agent = template.ID, template.ClientID(), template.Agent
 	p.Idle = cmp.Or(r.Idle, time.Duration(template.IdleMinutes)*time.Minute)
 	if r.Kind == wire.KindRun && !template.Sandboxed() {
 		p.Sandboxed = false // a person's own settings say so; a request says it itself
@@ -84,8 +87,7 @@ func (h *Host) plan(r *Request, io Stdio) (*Plan, error) {
 	if away := elsewhere(p.env, set.Effective().Upstream); p.Credential == wire.CredentialToken && len(away) > 0 {
 		h.config.Warn("the environment leads the session, and its token, to another place than the provider: " + strings.Join(away, ", "))
 	}
-	private, _ := set.TokenFiles() // a path that leads nowhere denies nothing, and concerns the launches that would use it
-	if err := h.planProfile(p, template, private); err != nil {
+	if err := h.planProfile(p, template, set.TokenFiles()); err != nil {
 		return p, err
 	}
 	h.planTools(p, template)
@@ -129,7 +131,7 @@ func (p *Plan) command(t settings.Template) ([]string, error) {
 	case r.Kind == wire.KindPty && r.TemplateID == "":
 		return nil, invalid("kind %q needs argv, or a template_id whose template has a command", r.Kind)
 	default:
-		argv = append([]string{t.Command}, t.Args...)
+		argv, p.ownArgs = append([]string{t.Command}, t.Args...), len(t.Args)
 		if r.Claude != nil {
 			argv = append(argv, r.Claude.args(r.Conversation, r.Resume, p.promptFile())...)
 		} else if r.Kind == wire.KindClaude {
@@ -237,16 +239,16 @@ func (h *Host) readToken(p *Plan, set *settings.Settings) error {
 	case !p.request.Token.Empty():
 		p.token = p.request.Token
 	case p.Credential == wire.CredentialToken:
-		key, path, err := set.TokenFile("")
+		own, err := set.Access("")
 		if err != nil {
 			return err
 		}
 		var warnings []string
-		p.token, warnings, err = credential.Read(key, path)
+		p.token, warnings, err = credential.Read(own.Key, own.Path)
 		h.warnAll(warnings)
 		return err
 	case p.Credential == wire.CredentialPairing:
-		provider, warnings, err := h.config.Broker.warnedProvider(p.TemplateID)
+		provider, warnings, err := h.config.Broker.warnedProvider(p.clientID)
 		provider.Credential.Wipe()
 		h.warnAll(warnings)
 		return err

@@ -3,6 +3,7 @@ package host
 import (
 	"cmp"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -56,6 +57,9 @@ func (h *Host) planCache(p *Plan, t settings.Template) (err error) {
 
 // planEnv decides the child's environment (E01, E02, E03).
 func (h *Host) planEnv(p *Plan, t settings.Template) error {
+	if err := p.planFills(t); err != nil {
+		return err
+	}
 	own := []string{shim.EnvSessionID + "=" + p.request.SessionID}
 	if socket := lookup(h.config.Environ, shim.EnvBridgeSocket); socket != "" {
 		own = append(own, shim.EnvBridgeSocket+"="+socket)
@@ -69,6 +73,7 @@ func (h *Host) planEnv(p *Plan, t settings.Template) error {
 	if p.config != "" {
 		own = append(own, t.Agent.ConfigVar+"="+p.config)
 		fromTemplate = agentEnv(t.Agent, os.Geteuid() == 0, p.network != shim.NetworkOpen)
+		maps.Copy(fromTemplate, t.Env)
 	}
 	if p.Credential != wire.CredentialNone {
 		own = append(own, shim.EnvTokenFD+"="+strconv.Itoa(shim.TokenFD))

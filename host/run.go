@@ -1,6 +1,7 @@
 package host
 
 import (
+	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
@@ -18,6 +19,7 @@ type Outcome struct {
 	Installer string   // what sets up the agent's package, if that was left out
 	Refused   []string // entries of "hosts" that would have covered what the session was refused (N04)
 	More      int      // attempts that were refused beside those
+	Lost      string   // which requests found no upstream, and why
 	Resume    string   // the conversation that the agent can continue, in its configuration folder
 }
 
@@ -56,6 +58,9 @@ func (h *Host) Run(r *Request) (out Outcome, err error) {
 	out.End = running.Wait()
 	stop()
 	out.Refused, out.More = running.out.Refused()
+	if p, ok := running.Pairing(); ok && p.Lost > 0 {
+		out.Lost = fmt.Sprintf("%d of the session's %d requests did not reach %s", p.Lost, p.Requests, p.Failure)
+	}
 	if failed == nil {
 		running.AuditEnd()
 		if plan := running.Plan; plan.agent != nil && plan.config != "" {

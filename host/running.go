@@ -34,10 +34,11 @@ type Running struct {
 	target   atomic.Int64   // leader of the target's process group; 0: it has not started
 	token    credential.Secret
 	env      []string
-	removed  <-chan struct{}  // closed when the temporary folder is removed; nil: there was none
-	undo     []func()         // what the launch made beside the record, undone last first
-	out      *llmproxy.Egress // the way out to hosts by name; nil: none
-	listener *os.File         // where the listener of the session's own network comes out (X09); nil: none is to come
+	removed  <-chan struct{}                  // closed when the temporary folder is removed; nil: there was none
+	undo     []func()                         // what the launch made beside the record, undone last first
+	out      *llmproxy.Egress                 // the way out to hosts by name; nil: none
+	pairing  atomic.Pointer[llmproxy.Pairing] // as it was last seen; nil: none was made
+	listener *os.File                         // where the listener of the session's own network comes out (X09); nil: none is to come
 }
 
 // End is how a launch ended.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strconv"
 	"time"
 
 	"hostshim/host/wire"
@@ -23,14 +24,14 @@ func ps(args []string) int {
 	}
 	out, done := buffered()
 	t, now := newTable(out, column{title: "SESSION", id: true}, column{title: "AGE"}, column{title: "STATE", least: 7},
-		column{title: "NAME", least: 4}, column{title: "TEMPLATE", least: 8}, column{title: "DIRECTORY", least: 9}), time.Now()
+		column{title: "REQ"}, column{title: "NAME", least: 4}, column{title: "TEMPLATE", least: 8}, column{title: "DIRECTORY", least: 9}), time.Now()
 	for _, s := range sessions {
 		switch {
 		case s.State == wire.StateEnded && !*all:
 		case *asJSON:
 			err = printLine(out, s)
 		default:
-			err = t.add(s.SessionID, age(s.CreatedAt, now), sessionState(s), s.Name, s.TemplateID, s.Directory)
+			err = t.add(s.SessionID, age(s.CreatedAt, now), sessionState(s), requestsCell(s.Requests), s.Name, s.TemplateID, s.Directory)
 		}
 		if err != nil {
 			return done(err)
@@ -46,6 +47,14 @@ func printLine(out io.Writer, v any) error {
 		return err
 	}
 	return jsonLine(out, text)
+}
+
+// requestsCell is how many requests a session's pairing has sent on.
+func requestsCell(n *int) string {
+	if n == nil {
+		return "-"
+	}
+	return strconv.Itoa(*n)
 }
 
 // sessionState is a session's state, and how it ended.

@@ -89,6 +89,9 @@ func hints(r *host.Request, end host.Outcome) {
 	if len(end.Refused) > 0 {
 		hint(refusedHosts(r.TemplateID, end.Refused, end.More))
 	}
+	if end.Lost != "" {
+		hint(end.Lost)
+	}
 	if end.Resume != "" && isTerminal(os.Stdin) && isTerminal(os.Stdout) {
 		template := ""
 		if r.TemplateID != "claude-code" {

@@ -43,6 +43,9 @@ func status(args []string) int {
 	for _, t := range s.Templates {
 		show("Template "+t.ID, t.Text)
 	}
+	for _, c := range s.Clients {
+		show("Client "+c.ID, c.Text)
+	}
 	for _, d := range s.Denied {
 		name := "Denied"
 		if d.ReadOnly {

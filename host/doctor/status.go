@@ -21,7 +21,8 @@ type Status struct {
 	Paths     StatusPaths      `json:"paths"`
 	Sandbox   string           `json:"sandbox"`
 	Templates []StatusTemplate `json:"templates"`
-	Denied    []sandbox.Closed `json:"denied"` // what every sandbox is denied (X06, X12, X16)
+	Clients   []StatusTemplate `json:"clients"` // of the model proxy, that have settings of their own
+	Denied    []sandbox.Closed `json:"denied"`  // what every sandbox is denied (X06, X12, X16)
 	Warnings  []string         `json:"warnings"`
 	Problems  []string         `json:"problems"`
 	Host      *wire.Host       `json:"host,omitempty"` // the one that runs; nil: none does
@@ -36,7 +37,7 @@ type StatusPaths struct {
 	ClaudeTokenFile string `json:"claude_token_file"`
 }
 
-// StatusTemplate is a template in force. Of its variables it has the names alone.
+// StatusTemplate is a template in force, or a client of the model proxy. Of variables it has the names alone.
 type StatusTemplate struct {
 	ID   string `json:"id"`
 	Text string `json:"text"` // key: value, key: value
@@ -77,7 +78,7 @@ func Look(p state.Places) Status {
 
 // look does not try what starts a process.
 func look(p state.Places) (s Status, problems []problem) {
-	s = Status{Version: shim.Version, Sandbox: "available", Templates: []StatusTemplate{}, Denied: []sandbox.Closed{}, Warnings: []string{}, Problems: []string{},
+	s = Status{Version: shim.Version, Sandbox: "available", Templates: []StatusTemplate{}, Clients: []StatusTemplate{}, Denied: []sandbox.Closed{}, Warnings: []string{}, Problems: []string{},
 		Paths: StatusPaths{Settings: p.Settings, State: p.State, Data: p.Data, Shim: p.Shim}}
 	found := func(check string, err error) {
 		if err != nil {
@@ -94,12 +95,16 @@ func look(p state.Places) (s Status, problems []problem) {
 		s.Denied, warnings = lookAtTokens(p, set, found)
 		s.Warnings = append(s.Warnings, warnings...)
 		for _, t := range set.All() {
-			s.Templates = append(s.Templates, shown(t))
+			s.Templates = append(s.Templates, shown(t.ID, t.Shown()))
 			wrong, warnings := lookAtTemplate(set, t)
 			for _, err := range wrong {
 				found(checkTemplates, err)
 			}
 			s.Warnings = append(s.Warnings, warnings...)
+		}
+		for _, id := range set.Clients() {
+			own, _ := set.Access(id) // lookAtTokens says what is wrong with it
+			s.Clients = append(s.Clients, shown(id, own.Shown()))
 		}
 	}
 	if err := shim.SandboxSupported(); err != nil {
@@ -114,31 +119,31 @@ func look(p state.Places) (s Status, problems []problem) {
 	return s, problems
 }
 
-func shown(t settings.Template) StatusTemplate {
+func shown(id string, keys []settings.Key) StatusTemplate {
 	var all []string
-	for _, k := range t.Shown() {
+	for _, k := range keys {
 		all = append(all, k.Name+": "+k.Text)
 	}
-	return StatusTemplate{t.ID, strings.Join(all, ", ")}
+	return StatusTemplate{id, strings.Join(all, ", ")}
 }
 
 // lookAtTokens looks at the files that hold credentials: whether there is a usable one, and whether a sandbox can deny them.
 func lookAtTokens(p state.Places, set *settings.Settings, found func(string, error)) (denied []sandbox.Closed, warnings []string) {
-	private, err := set.TokenFiles()
+	all, err := set.Accesses()
 	found(checkToken, err)
-	switch key, path, err := set.TokenFile(""); {
-	case err == settings.ErrNoTokenFile && len(private) == 0:
+	if len(all) == 0 && err == nil {
 		found(checkToken, fmt.Errorf("no token is configured: run claude setup-token, save the token that it shows in a file of mode 0600, "+
 			"and name the file as claude_token_file in %s", p.Settings))
-	case err == nil:
-		var token credential.Secret
-		token, warnings, err = credential.Read(key, path)
+	}
+	for _, own := range all {
+		token, more, err := credential.Read(own.Key, own.Path)
 		found(checkToken, err)
 		token.Wipe()
+		warnings = append(warnings, more...)
 	}
 	home := host.HomeFolder()
 	denied, err = sandbox.Always(sandbox.Spec{
-		GOOS: runtime.GOOS, Home: home, ConfigHome: os.Getenv("XDG_CONFIG_HOME"), Private: append(private, p.State, p.Settings),
+		GOOS: runtime.GOOS, Home: home, ConfigHome: os.Getenv("XDG_CONFIG_HOME"), Private: append(set.TokenFiles(), p.State, p.Settings),
 	})
 	found(checkSettings, err)
 	return denied, warnings

@@ -81,11 +81,20 @@ func (p *Proxy) admit(wanted Pairing) (Pairing, credential.Secret, error) {
 
 // Revoke ends a pairing and reports whether it was there. A running response completes (P11).
 func (p *Proxy) Revoke(id string) bool {
-	p.expire()
-	ok := p.registry.revoke(id)
-	p.reportEnded()
+	_, ok := p.End(id)
 	return ok
 }
+
+// End is Revoke for who wants to know what became of the pairing.
+func (p *Proxy) End(id string) (Pairing, bool) {
+	p.expire()
+	pairing, ok := p.registry.revoke(id)
+	p.reportEnded()
+	return pairing, ok
+}
+
+// Pairing returns a live pairing as it is now.
+func (p *Proxy) Pairing(id string) (Pairing, bool) { return p.registry.pairing(id) }
 
 // List returns the live pairings, oldest first.
 func (p *Proxy) List() []Pairing {

@@ -15,7 +15,7 @@ import (
 type Provider struct {
 	Upstream   *url.URL
 	Credential credential.Secret // the proxy wipes it
-	Auth       string            // how the credential is sent, as ValidAuth has it; "" goes by the credential (P08)
+	Auth       string            // how the credential is sent, as credential.ValidAuth has it; "" goes by the credential (P08)
 	Limits     Limits
 }
 
@@ -25,16 +25,6 @@ type Limits struct {
 	Methods   []string // nil allows all
 	PerMinute int      // requests of one session in any minute; 0: no limit
 	Total     int      // requests of one session in all; 0: no limit
-}
-
-// ValidAuth reports whether auth names a way to send a credential: bearer, x-api-key, x-goog-api-key or basic:<user>.
-func ValidAuth(auth string) bool {
-	switch auth {
-	case "", "bearer", "x-api-key", "x-goog-api-key":
-		return true
-	}
-	user, ok := strings.CutPrefix(auth, "basic:")
-	return ok && user != "" && len(user) <= 255 && !strings.ContainsFunc(user, func(c rune) bool { return c <= ' ' || c > '~' || c == ':' })
 }
 
 // sent is a credential as it goes upstream.
@@ -56,7 +46,7 @@ func (s *sent) shape(auth, token string) bool {
 	value := token
 	user, basic := strings.CutPrefix(auth, "basic:")
 	switch {
-	case !ValidAuth(auth):
+	case !credential.ValidAuth(auth):
 		return false
 	case basic:
 		value = base64.StdEncoding.EncodeToString([]byte(user + ":" + token))
@@ -69,6 +59,21 @@ func (s *sent) shape(auth, token string) bool {
 	}
 	s.secrets = [2]string{token, value}
 	return true
+}
+
+const googleAuth = "x-goog-api-key"
+
+// keyInQuery reports whether a query holds what Google's APIs take for a credential beside the header. A pairing there
+// would reach logs, and a key of the client's own would stand beside the real one.
+func keyInQuery(query string) bool {
+	for part := range strings.FieldsFuncSeq(query, func(c rune) bool { return c == '?' || c == '&' || c == ';' }) {
+		name, _, _ := strings.Cut(part, "=")
+		switch strings.ToLower(unescapeGood(name)) {
+		case "key", "access_token", "oauth_token":
+			return true
+		}
+	}
+	return false
 }
 
 // allow reports whether the limits let a request through; target is what the upstream is asked for.

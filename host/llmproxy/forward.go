@@ -82,6 +82,8 @@ func (x *exchange) prepare(pairing Pairing, target string) *refusal {
 	switch {
 	case !shaped:
 		return &refusal{http.StatusServiceUnavailable, "credential_unavailable", "the auth of this client is unknown", 0}
+	case provider.Auth == googleAuth && keyInQuery(x.query):
+		return refuseKey
 	case !provider.Limits.allow(x.r.Method, target):
 		return refuseLimited
 	case !locate(&x.target, provider.Upstream, target):
@@ -153,10 +155,17 @@ func (x *exchange) failed(err error) {
 	case x.egress != nil:
 		x.refuse(unreachable(x.target.Host, err))
 	case isTimeout(err):
+		x.lost("no answer in time")
 		x.refuse(refuseTimeout)
 	default:
+		x.lost(reason(err))
 		x.refuse(&refusal{http.StatusBadGateway, "gateway_unreachable", "the model provider cannot be reached: " + reason(err), 0})
 	}
+}
+
+// lost notes for the session's owner, who may name the upstream, what the client's answer says without it.
+func (x *exchange) lost(reason string) {
+	x.proxy.registry.lost(x.line.session, x.target.Scheme+"://"+x.target.Host+": "+reason)
 }
 
 // finish ensures that nothing of this request goes on after it: no 1xx, and no read of the client's body.

@@ -29,6 +29,7 @@ var (
 var (
 	refuseStatus  = &refusal{http.StatusBadGateway, "gateway_unreachable", "the model provider answered with a status that cannot be passed on", 0}
 	refuseLimited = &refusal{http.StatusForbidden, "path_not_allowed", "the limits of this client do not allow this path with this method", 0}
+	refuseKey     = &refusal{http.StatusBadRequest, "path_invalid", "a key belongs in the header x-goog-api-key, and stands in the query", 0}
 	refuseTimeout = &refusal{http.StatusGatewayTimeout, "gateway_timeout", "the model provider did not answer in time", 0}
 	refuseBody    = &refusal{http.StatusBadRequest, "body_invalid", "the request body is not encoded as its header says", 0}
 )

@@ -38,7 +38,9 @@ type Pairing struct {
 	Idle     time.Duration
 	Created  time.Time
 	LastUsed time.Time
-	Requests int // that went upstream
+	Requests int    // that went upstream
+	Lost     int    // of these, how many found no upstream there
+	Failure  string // which upstream the last of them did not find, and why
 
 	Out *Egress // the session's way out; nil: it has none
 
@@ -193,11 +195,10 @@ func (r *registry) lookup(digest [sha256.Size]byte) *entry {
 func (r *registry) spend(id string, l Limits) *refusal {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	at := slices.IndexFunc(r.entries, func(e *entry) bool { return e.pairing.ID == id })
-	if at < 0 {
+	e, now := r.find(id), r.now().run
+	if e == nil {
 		return refusePairing // it ended a moment ago
 	}
-	e, now := r.entries[at], r.now().run
 	if l.Total > 0 && e.pairing.Requests >= l.Total {
 		return &refusal{http.StatusForbidden, "quota_exceeded", fmt.Sprintf("the session has made the %d requests that its client allows", l.Total), 0}
 	}
@@ -218,14 +219,45 @@ func (r *registry) spend(id string, l Limits) *refusal {
 	return nil
 }
 
-// revoke ends a pairing at once and reports whether it was there.
-func (r *registry) revoke(id string) bool {
+// find returns the live entry of a pairing, or nil. The caller holds the lock.
+func (r *registry) find(id string) *entry {
+	if at := slices.IndexFunc(r.entries, func(e *entry) bool { return e.pairing.ID == id }); at >= 0 {
+		return r.entries[at]
+	}
+	return nil
+}
+
+// pairing returns a live pairing as it is now.
+func (r *registry) pairing(id string) (Pairing, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if e := r.find(id); e != nil {
+		return e.pairing, true
+	}
+	return Pairing{}, false
+}
+
+// lost notes that a request found no upstream, and where and why.
+func (r *registry) lost(id, failure string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if e := r.find(id); e != nil {
+		e.pairing.Lost++
+		e.pairing.Failure = failure
+	}
+}
+
+// revoke ends a pairing at once, and returns it if it was there.
+func (r *registry) revoke(id string) (Pairing, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.removeIdle(r.now())
-	before := len(r.entries)
-	r.remove(endRevoked, func(e *entry) bool { return e.pairing.ID == id })
-	return len(r.entries) < before
+	e := r.find(id)
+	if e == nil {
+		return Pairing{}, false
+	}
+	r.remove(endRevoked, func(other *entry) bool { return other == e })
+	return e.pairing, true
 }
 
 // list returns the live pairings, oldest first.

@@ -63,12 +63,23 @@ func timestamp() string { return time.Now().UTC().Format(time.RFC3339Nano) }
 func (s *session) view() wire.Session {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.count()
 	v := s.shown
 	v.OutputBytes = s.out.size()
 	if s.stderr != nil {
 		v.Stderr = s.stderr.tail()
 	}
 	return v
+}
+
+// count notes how many requests the session has made. The caller holds the lock.
+func (s *session) count() {
+	if s.running == nil {
+		return
+	}
+	if pairing, ok := s.running.Pairing(); ok {
+		s.shown.Requests = &pairing.Requests
+	}
 }
 
 // attach gives the session its shim and starts to read from it.
@@ -228,6 +239,7 @@ func (s *session) finish(end host.End) {
 	if s.shown.Reason = s.closing; s.closing == "" {
 		s.shown.Reason = wire.EndExit
 	}
+	s.count()
 	s.running, s.request = nil, nil
 	s.mu.Unlock()
 	s.out.end()

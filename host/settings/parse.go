@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"hostshim/host/credential"
 	"hostshim/host/wire"
 )
 
@@ -33,6 +34,8 @@ var wants = map[string]struct {
 	"host": {validHost, "want a host's name, as example.com, *.example.com or example.com:8443, or an address: no scheme or path, " +
 		"no *. before a public suffix as com, a port from 1 to 65535, 127.0.0.1 instead of localhost"},
 	"upstream": {upstreamURL, "want an https URL, or http to a loopback host, without user, query and fragment"},
+	"auth":     {credential.ValidAuth, "want bearer, x-api-key, x-goog-api-key or basic:USER"},
+	"path":     {requestPath, "want a decoded path that starts with /, as /v1/messages, or the beginning of one, as /v1/*"},
 }
 
 // document parses the whole file.
@@ -106,7 +109,13 @@ func (r *reader) value(v wire.Value, path string, to reflect.Value, tag reflect.
 	case reflect.Map:
 		return r.entries(v, path, to, tag)
 	case reflect.Struct:
-		return r.object(v, path, to, r.strict(to.Type()))
+		err := r.object(v, path, to, r.strict(to.Type()))
+		if whole, ok := to.Addr().Interface().(interface{ check() error }); ok && err == nil {
+			if wrong := whole.check(); wrong != nil {
+				err = r.errorf(v.At, path, "%v", wrong)
+			}
+		}
+		return err
 	case reflect.Bool:
 		if v.Kind() != "true or false" {
 			return r.wrongKind(v, path, "true or false")

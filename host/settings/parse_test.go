@@ -56,6 +56,16 @@ var refusals = []struct{ name, text, want string }{
 	{"proxy a flag", `{"llm_proxy": true}`, `1:15: key llm_proxy: want an object, not true or false`},
 	{"client id in a list", inProxy(`"allowed_client_ids": ["a", "B"]`),
 		`1:44: key llm_proxy.allowed_client_ids[1]: want client ids: 1 to 64 of a-z, 0-9, '.', '_' and '-', a letter or digit first`},
+	{"client's unknown key", inProxy(`"clients": {"a": {"upsteam": 1}}`), `1:34: key llm_proxy.clients.a.upsteam: unknown, the nearest known key is "upstream"`},
+	{"client's upstream", inProxy(`"clients": {"a": {"token_file": "/t", "upstream": "http://h"}}`),
+		`1:66: key llm_proxy.clients.a.upstream: want an https URL, or http to a loopback host, without user, query and fragment`},
+	{"client's upstream with Claude's token", inProxy(`"clients": {"a": {"upstream": "https://h"}}`),
+		`1:33: key llm_proxy.clients.a: an upstream of its own needs a token_file of its own: claude_token_file goes to llm_proxy.upstream alone`},
+	{"client's auth", inProxy(`"clients": {"a": {"auth": "Bearer"}}`), `1:42: key llm_proxy.clients.a.auth: want bearer, x-api-key, x-goog-api-key or basic:USER`},
+	{"client's path", inProxy(`"clients": {"a": {"paths": ["/v1", "v1"]}}`),
+		`1:51: key llm_proxy.clients.a.paths[1]: want a decoded path that starts with /, as /v1/messages, or the beginning of one, as /v1/*`},
+	{"client's method", inProxy(`"clients": {"a": {"methods": ["get"]}}`), `1:46: key llm_proxy.clients.a.methods[0]: want one of: DELETE, GET, HEAD, PATCH, POST, PUT`},
+	{"client's rate", inProxy(`"clients": {"a": {"requests_per_minute": 0}}`), `1:57: key llm_proxy.clients.a.requests_per_minute: want a whole number from 1 to 1000000`},
 	{"client id as a key", inProxy(`"clients": {"a/b": {}}`),
 		`1:28: key llm_proxy.clients."a/b": want client ids: 1 to 64 of a-z, 0-9, '.', '_' and '-', a letter or digit first`},
 	{"client a string", inProxy(`"clients": {"a": "/t"}`), `1:33: key llm_proxy.clients.a: want an object, not a string`},
@@ -109,6 +119,11 @@ var wrongTemplates = []struct{ name, text, want string }{
 	{"model key unasked", inTemplate(`"env": {"A": "${MODEL_KEY}"}`), `1:38: key terminal_templates[1]: ${MODEL_KEY} needs "model_key": true`},
 	{"model key in arguments", inTemplate(`"model_key": true, "args": ["${MODEL_KEY}"]`),
 		`1:38: key terminal_templates[1]: ${MODEL_KEY} and ${MODEL_ENDPOINT_URL} stand in env only: every user can see arguments`},
+	{"pairing in arguments", inTemplate(`"args": ["x", "-k=${PAIRING}"]`),
+		`1:38: key terminal_templates[1]: ${PAIRING} stands in env only, as every user can see arguments: let the program read it from a variable`},
+	{"base URL in the command", inTemplate(`"command": "${BASE_URL}"`), `1:38: key terminal_templates[1]: ${BASE_URL} stands in env and args only`},
+	{"client of a template", inTemplate(`"client": "A"`),
+		`1:60: key terminal_templates[1].client: want client ids: 1 to 64 of a-z, 0-9, '.', '_' and '-', a letter or digit first`},
 	{"endpoint in the command", inTemplate(`"command": "${MODEL_ENDPOINT_URL}"`),
 		`1:38: key terminal_templates[1]: ${MODEL_KEY} and ${MODEL_ENDPOINT_URL} stand in env only: every user can see arguments`},
 }
@@ -145,6 +160,18 @@ func TestH12Refusals(t *testing.T) {
 }
 
 var position = regexp.MustCompile(`^s\.json:[1-9][0-9]*:[1-9][0-9]*: `)
+
+func TestA01RequestPath(t *testing.T) {
+	for path, want := range map[string]bool{
+		"/": true, "/*": true, "*": false, "": false, "/v1/messages": true, "/v1/models/gemini-*": true, "/a b/é": true, "/a/*/b": false, "/a**": false,
+		"/a//b": false, "/a/./b": false, "/a/.": false, "/a/..": false, "/../a": false, "/a/...": true, "/a%2fb": false, "/a?b": false, "/a#b": false, `/a\b`: false,
+		"/a;b": false, "/a\nb": false, "v1": false, "/" + strings.Repeat("a", 1023): true, "/" + strings.Repeat("a", 1024): false,
+	} {
+		if got := requestPath(path); got != want {
+			t.Errorf("%q: %v", path, got)
+		}
+	}
+}
 
 func FuzzSettings(f *testing.F) {
 	for _, seed := range []string{

@@ -6,12 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"net"
 	"net/netip"
 	"net/url"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -46,11 +44,6 @@ type Proxy struct {
 	Clients               map[string]Client `key:"clients" want:"client id"`
 }
 
-// Client is what one client id has of its own.
-type Client struct {
-	TokenFile string `key:"token_file"` // "": claude_token_file (P09)
-}
-
 // What the model proxy does where the settings say nothing.
 const (
 	DefaultListen      = "127.0.0.1:0"
@@ -68,44 +61,6 @@ func (s *Settings) Effective() Proxy {
 
 func newProxy() Proxy {
 	return Proxy{Listen: DefaultListen, Upstream: DefaultUpstream, IdleTimeoutSeconds: defaultIdleSeconds}
-}
-
-// ErrNoTokenFile says that no credential is configured.
-var ErrNoTokenFile = errors.New("claude_token_file is not set: name the token's file in settings.json")
-
-// TokenFile is the file with the credential that a client's requests get (P09), and the key that names it. The client
-// "" is Claude Code itself, which has no key of its own.
-func (s *Settings) TokenFile(clientID string) (key, path string, err error) {
-	key, value := "claude_token_file", s.ClaudeTokenFile
-	if s.LLMProxy != nil {
-		if own := s.LLMProxy.Clients[clientID].TokenFile; own != "" {
-			key, value = "llm_proxy.clients."+clientID+".token_file", own
-		}
-	}
-	if value == "" {
-		return key, "", ErrNoTokenFile
-	}
-	path, err = credential.Expand(key, value)
-	return key, path, err
-}
-
-// TokenFiles are all files that hold a credential. Every profile denies them. A path that leads nowhere denies nothing: it
-// is an error, which concerns only the launches that would use it (T02).
-func (s *Settings) TokenFiles() (paths []string, err error) {
-	clients := []string{""}
-	if s.LLMProxy != nil {
-		clients = append(clients, slices.Sorted(maps.Keys(s.LLMProxy.Clients))...)
-	}
-	for _, id := range clients {
-		_, path, wrong := s.TokenFile(id)
-		switch {
-		case wrong == nil && !slices.Contains(paths, path):
-			paths = append(paths, path)
-		case wrong != nil && wrong != ErrNoTokenFile && (err == nil || err.Error() != wrong.Error()):
-			err = errors.Join(err, wrong)
-		}
-	}
-	return paths, err
 }
 
 // Load reads the settings file (H12). A file that nobody named may be absent: then nothing is set.

@@ -2,9 +2,11 @@ package settings
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -55,7 +57,12 @@ func TestSettings(t *testing.T) {
 		{"proxy with all", `{"llm_proxy": {"listen": "[::1]:8080", "upstream": "http://localhost:1/base", "allowed_client_ids": ["a", "b.c"],
 			"subscription_client_ids": ["0"], "idle_timeout_seconds": 86400, "clients": {"a": {"token_file": "~/t"}, "b.c": {}}}}`,
 			Settings{LLMProxy: &Proxy{Listen: "[::1]:8080", Upstream: "http://localhost:1/base", AllowedClientIDs: []string{"a", "b.c"},
-				SubscriptionClientIDs: []string{"0"}, IdleTimeoutSeconds: 86400, Clients: map[string]Client{"a": {"~/t"}, "b.c": {}}}}},
+				SubscriptionClientIDs: []string{"0"}, IdleTimeoutSeconds: 86400, Clients: map[string]Client{"a": {TokenFile: "~/t"}, "b.c": {}}}}},
+		{"client with all", `{"llm_proxy": {"clients": {"a": {"token_file": "~/t", "upstream": "https://h/base", "auth": "basic:me", "paths": ["/v1/*", "/a b/c"],
+			"methods": ["GET", "POST"], "requests_per_minute": 60, "requests": 1000}, "b": {"paths": [], "methods": null, "auth": null}}}}`,
+			proxy(func(p *Proxy) {
+				p.Clients = map[string]Client{"a": {"~/t", "https://h/base", "basic:me", []string{"/v1/*", "/a b/c"}, []string{"GET", "POST"}, 60, 1000}, "b": {Paths: []string{}}}
+			})},
 	} {
 		got, warnings, err := parse("s.json", []byte(c.text))
 		if err != nil || len(warnings) > 0 {
@@ -173,6 +180,43 @@ func TestExpand(t *testing.T) {
 	if _, err := (&Settings{}).Expand(in, "", ""); err == nil ||
 		err.Error() != `template "a" uses ${MODEL_ENDPOINT_URL} in env "B", but model_endpoint.listen is not set in settings.json` {
 		t.Error(err)
+	}
+}
+
+// Marks that a pairing fills in stay, and are found in what the template says, not in what a project's name holds.
+func TestA02Fills(t *testing.T) {
+	in := Template{ID: "a", Args: []string{"-c", "url=${BASE_URL}/v1", "${PROJECT_PATH}"}, Env: map[string]string{"K": "${PAIRING}", "U": "${BASE_URL}", "P": "${PROJECT_PATH}"}}
+	got, err := (&Settings{}).Expand(in, "${PAIRING}", "")
+	want := []Fill{{PairingMark, "K"}, {BaseURLMark, ""}, {BaseURLMark, "U"}}
+	if err != nil || !reflect.DeepEqual(got.Fills, want) || got.Args[1] != in.Args[1] || got.Env["K"] != "${PAIRING}" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if in, out := fmt.Sprint(want), "[${PAIRING} in env \"K\" ${BASE_URL} in args ${BASE_URL} in env \"U\"]"; in != out {
+		t.Error(in)
+	}
+}
+
+func TestA01Access(t *testing.T) {
+	t.Setenv("HOME", "/h")
+	s, _, err := parse("s.json", []byte(`{"claude_token_file": "/claude", "llm_proxy": {"upstream": "https://one", "clients": {
+		"own": {"token_file": "~/own", "upstream": "https://two", "auth": "x-api-key"}, "less": {"token_file": "/less"}, "more": {"requests": 5}}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, want := range map[string][4]string{
+		"":     {"https://one", "claude_token_file", "/claude", ""},
+		"none": {"https://one", "claude_token_file", "/claude", ""},
+		"more": {"https://one", "claude_token_file", "/claude", ""},
+		"less": {"https://one", "llm_proxy.clients.less.token_file", "/less", ""},
+		"own":  {"https://two", "llm_proxy.clients.own.token_file", "/h/own", "x-api-key"},
+	} {
+		a, err := s.Access(id)
+		if got := [4]string{a.Upstream, a.Key, a.Path, a.Auth}; err != nil || got != want {
+			t.Errorf("%q: %v, %v, want %v", id, got, err, want)
+		}
+	}
+	if all := s.TokenFiles(); !slices.Equal(all, []string{"/claude", "/less", "/h/own"}) {
+		t.Errorf("denied: %v", all)
 	}
 }
 

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -30,7 +31,8 @@ type Template struct {
 	Deny           []string          `key:"deny" means:"what it may neither read nor change, whatever is granted"`
 	Network        string            `key:"network" words:"open model none" means:"open, model: only the model proxy, or none; the last two with hosts beside"` // "" is open
 	Hosts          []string          `key:"hosts" want:"host" means:"hosts that a closed network reaches too: example.com, *.example.com, example.com:8443, an address; port 443 unless said"`
-	Credential     string            `key:"credential" words:"auto token pairing none" means:"what descriptor 5 carries. auto: the token for claude-code, else nothing. An id with capitals cannot have a pairing"` // "" is auto
+	Credential     string            `key:"credential" words:"auto token pairing none" means:"what descriptor 5 carries. auto: the token for claude-code, else nothing. An id with capitals needs a client to have a pairing"` // "" is auto
+	Client         string            `key:"client" want:"client id" means:"the client id of its pairing, which llm_proxy may have an upstream, a token_file and limits for; without it the template's id"`
 	ModelKey       bool              `key:"model_key" means:"true: ${MODEL_KEY} in env is the key that a launch request brings"`
 	IdleMinutes    int               `key:"idleTimeout" range:"0-5256000" means:"minutes without input and output after which host serve ends a session. 0: never"`
 	Description    any               `key:"description" means:"relay's, ignored"`
@@ -40,6 +42,8 @@ type Template struct {
 	// Agent is the program that the template is made for: it gets a configuration folder that the host owns. Only
 	// built-in templates say so. One from the settings can set CLAUDE_CONFIG_DIR, or grant ~/.claude, by itself (X05).
 	Agent *Agent
+	// Fills is what Expand left for a launch with a pairing to fill in.
+	Fills []Fill
 	// ReadIfThere are read entries that may be missing: a built-in template cannot know what this machine has.
 	ReadIfThere []string
 }
@@ -59,12 +63,13 @@ func TemplateKeys() (all []Key) {
 }
 
 // Shown is what a template says, for people. Of variables it has the names alone: a value may be a secret.
-func (t Template) Shown() (all []Key) {
-	v := reflect.ValueOf(t)
-	for _, k := range TemplateKeys() {
-		field, _ := fieldOf(v.Type(), k.Name)
-		f := v.FieldByIndex(field.Index)
-		if f.IsZero() || k.Name == "id" {
+func (t Template) Shown() []Key { return shown(reflect.ValueOf(t)) }
+
+// shown is what a struct of keys says, in their order.
+func shown(v reflect.Value) (all []Key) {
+	for i := range v.NumField() {
+		f, name := v.Field(i), v.Type().Field(i).Tag.Get("key")
+		if name == "" || f.IsZero() || name == "id" {
 			continue
 		}
 		text := fmt.Sprint(reflect.Indirect(f))
@@ -79,10 +84,13 @@ func (t Template) Shown() (all []Key) {
 			slices.Sort(names)
 			text = strings.Join(names, ", ")
 		}
-		all = append(all, Key{k.Name, text})
+		all = append(all, Key{name, text})
 	}
 	return all
 }
+
+// ClientID is the client id of the pairings that the template's launches get.
+func (t Template) ClientID() string { return cmp.Or(t.Client, t.ID) }
 
 // Sandboxed says whether the template's launches are sandboxed.
 func (t Template) Sandboxed() bool { return t.Sandbox == nil || *t.Sandbox }

@@ -83,8 +83,9 @@ type Session struct {
 	Sandbox     bool     `json:"sandbox"`
 	Credential  string   `json:"credential"` // none, token or pairing
 	PairingID   string   `json:"pairing_id,omitempty"`
-	RootPID     int      `json:"root_pid"`   // the shim, whatever the kind
-	TargetPID   int      `json:"target_pid"` // leader of the target's process group
+	Requests    *int     `json:"requests,omitempty"` // with the pairing, so far, that went upstream; nil: it has none
+	RootPID     int      `json:"root_pid"`           // the shim, whatever the kind
+	TargetPID   int      `json:"target_pid"`         // leader of the target's process group
 	CreatedAt   string   `json:"created_at"`
 	EndedAt     string   `json:"ended_at,omitempty"`
 	ExitStatus  *int     `json:"exit_status,omitempty"` // 128 + signal when one ended the target

@@ -18,6 +18,7 @@ import (
 	"bufio"
 	"bytes"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"flag"
 	"fmt"
@@ -127,7 +128,7 @@ func serve(w http.ResponseWriter, r *http.Request) {
 }
 
 // secretHeaders are shown by hash, wherever they are shown.
-var secretHeaders = []string{"Authorization", "X-Api-Key", "Api-Key", "X-Llm-Token", "Proxy-Authorization", "Cookie", "X-Agentdesktop-Pairing"}
+var secretHeaders = []string{"Authorization", "X-Api-Key", "X-Goog-Api-Key", "Api-Key", "X-Llm-Token", "Proxy-Authorization", "Cookie", "X-Agentdesktop-Pairing"}
 
 func credentials(h http.Header) []string {
 	var all []string
@@ -139,6 +140,14 @@ func credentials(h http.Header) []string {
 	return all
 }
 
+// hashed also shows the user of Basic.
 func hashed(v string) string {
-	return fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(strings.TrimPrefix(v, "Bearer "))))
+	user := ""
+	if rest, ok := strings.CutPrefix(v, "Basic "); ok {
+		if pair, err := base64.StdEncoding.DecodeString(rest); err == nil {
+			name, password, _ := strings.Cut(string(pair), ":")
+			user, v = "basic:"+name+":", password
+		}
+	}
+	return fmt.Sprintf("%ssha256:%x", user, sha256.Sum256([]byte(strings.TrimPrefix(v, "Bearer "))))
 }

@@ -1,0 +1,101 @@
+package settings
+
+import (
+	"errors"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"hostshim/host/credential"
+)
+
+// Client is what one client id of the model proxy has of its own (A01).
+type Client struct {
+	TokenFile string   `key:"token_file"`               // "": claude_token_file (P09)
+	Upstream  string   `key:"upstream" want:"upstream"` // "": that of llm_proxy
+	Auth      string   `key:"auth" want:"auth"`         // "": by the credential (P08)
+	Paths     []string `key:"paths" want:"path"`        // nil: all
+	Methods   []string `key:"methods" words:"DELETE GET HEAD PATCH POST PUT"`
+	PerMinute int      `key:"requests_per_minute" range:"1-1000000"` // of one session; 0: no limit
+	Requests  int      `key:"requests" range:"1-1000000000"`         // of one session in all; 0: no limit
+}
+
+// check refuses what would send Claude's token to somebody else's server.
+func (c *Client) check() error {
+	if c.Upstream != "" && c.TokenFile == "" {
+		return errors.New("an upstream of its own needs a token_file of its own: claude_token_file goes to llm_proxy.upstream alone")
+	}
+	return nil
+}
+
+// Access is where requests go, and with which credential: a client's own settings, and the usual ones where it has none.
+type Access struct {
+	Client
+	Key  string // of the token file
+	Path string // of the token file, expanded
+}
+
+// ErrNoTokenFile says that no credential is configured.
+var ErrNoTokenFile = errors.New("claude_token_file is not set: name the token's file in settings.json")
+
+// Access is what a client's requests get. The client "" is Claude Code itself, which has no settings of its own. With an
+// error all but the token file is right.
+func (s *Settings) Access(clientID string) (a Access, err error) {
+	proxy := s.Effective()
+	a.Client = proxy.Clients[clientID]
+	if a.Upstream == "" {
+		a.Upstream = proxy.Upstream
+	}
+	if a.Key = "llm_proxy.clients." + clientID + ".token_file"; a.TokenFile == "" {
+		a.Key, a.TokenFile = "claude_token_file", s.ClaudeTokenFile
+	}
+	if a.TokenFile == "" {
+		return a, ErrNoTokenFile
+	}
+	a.Path, err = credential.Expand(a.Key, a.TokenFile)
+	return a, err
+}
+
+// Clients are the ids of the clients that have settings of their own.
+func (s *Settings) Clients() []string {
+	return slices.Sorted(maps.Keys(s.Effective().Clients))
+}
+
+// Shown is what a client's requests get, for people.
+func (a Access) Shown() []Key { return shown(reflect.ValueOf(a.Client)) }
+
+// Accesses are all that have a token file: Claude Code itself first, then the clients by id. A path that leads nowhere is an
+// error, which concerns only the launches that would use it (T02).
+func (s *Settings) Accesses() (all []Access, err error) {
+	for _, id := range append([]string{""}, s.Clients()...) {
+		a, wrong := s.Access(id)
+		switch {
+		case wrong == nil && !slices.ContainsFunc(all, func(other Access) bool { return other.Key == a.Key }):
+			all = append(all, a)
+		case wrong != nil && wrong != ErrNoTokenFile && (err == nil || err.Error() != wrong.Error()):
+			err = errors.Join(err, wrong)
+		}
+	}
+	return all, err
+}
+
+// TokenFiles are all files that hold a credential. Every profile denies them. A path that leads nowhere denies nothing.
+func (s *Settings) TokenFiles() (paths []string) {
+	all, _ := s.Accesses()
+	for _, a := range all {
+		if !slices.Contains(paths, a.Path) {
+			paths = append(paths, a.Path)
+		}
+	}
+	return paths
+}
+
+// requestPath accepts a path as a request has it once it is decoded; a * at its end stands for any rest. What the proxy
+// never lets through, or would compare with something else, matches nothing and is a mistake.
+func requestPath(text string) bool {
+	path := strings.TrimSuffix(text, "*")
+	return strings.HasPrefix(path, "/") && len(path) <= 1024 && !strings.ContainsAny(path, `*%?#\;`) &&
+		!strings.ContainsFunc(path, func(c rune) bool { return c < ' ' || c == 0x7f }) &&
+		!strings.Contains(path, "//") && !strings.Contains(path+"/", "/./") && !strings.Contains(path+"/", "/../")
+}
