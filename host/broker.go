@@ -56,7 +56,7 @@ func (b *Broker) made() (*llmproxy.Proxy, error) {
 		handler = both{handler, b.log.Handler()}
 	}
 	log := slog.New(handler)
-	b.proxy = llmproxy.New(llmproxy.Config{Provider: b.provider, Policy: b.policy, DevicePairing: b.device, Log: log, Audit: b.audit})
+	b.proxy = llmproxy.New(llmproxy.Config{Provider: b.provider, Policy: b.policy, DevicePairing: b.device, Roots: b.upstreamRoots(), Log: log, Audit: b.audit})
 	return b.proxy, nil
 }
 

@@ -14,8 +14,9 @@ import (
 var (
 	credentialParts = []string{"PASS", "PASSWORD", "PASSWD", "PASSPHRASE", "PWD", "PAT", "SECRET", "TOKEN", "KEY", "APIKEY",
 		"CREDENTIAL", "CREDENTIALS", "AUTH", "AUTHTOKEN"} // between underscores
-	credentialPrefix = "AWS_"
-	credentialNames  = []string{"PGPASSWORD", "KUBECONFIG", "GPG_AGENT_INFO", "ANTHROPIC_CUSTOM_HEADERS"} // SSH_AUTH_SOCK has its part
+	credentialPrefixes = []string{"AWS_", "GIT_CONFIG_VALUE_"}                                              // http.extraHeader's, say
+	credentialNames    = []string{"PGPASSWORD", "KUBECONFIG", "GPG_AGENT_INFO", "ANTHROPIC_CUSTOM_HEADERS", // SSH_AUTH_SOCK has its part
+		"GIT_CONFIG_COUNT", "GIT_CONFIG_PARAMETERS"} // without what they count git stops: GIT_CONFIG_KEY_0 has its part
 
 	// harmless are names that look like one and hold none. GPG_KEY is a fingerprint in many container images,
 	// AWS_CA_BUNDLE a file of certificates.
@@ -28,7 +29,8 @@ func UsualCredential(name string) bool {
 	if slices.Contains(harmless, name) {
 		return false
 	}
-	return strings.HasPrefix(name, credentialPrefix) || slices.Contains(credentialNames, name) ||
+	starts := func(prefix string) bool { return strings.HasPrefix(name, prefix) }
+	return slices.ContainsFunc(credentialPrefixes, starts) || slices.Contains(credentialNames, name) ||
 		slices.ContainsFunc(strings.FieldsFunc(name, notLetter), func(part string) bool { return slices.Contains(credentialParts, part) })
 }
 

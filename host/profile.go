@@ -121,12 +121,14 @@ func (h *Host) planProfile(p *Plan, t settings.Template, private []string) error
 		return unavailable(err)
 	}
 	path := lookup(p.env, "PATH")
-	profile, err := sandbox.Build(sandbox.Spec{
+	spec := sandbox.Spec{
 		GOOS: runtime.GOOS, Home: home, ConfigHome: os.Getenv("XDG_CONFIG_HOME"), WorkDir: p.request.Directory, TempDir: p.temp, UserTempDir: state.UserTemp(),
 		Program: FindProgram(p.argv[0], path, p.request.Directory), Path: path,
 		Read: t.Read, ReadIfThere: t.ReadIfThere, ReadWrite: readWrite, Deny: t.Deny, Granted: granted, Private: private,
 		Network: p.profileNetwork(), ModelPort: port, Terminals: p.terminals, ListAbove: t.Agent != nil && t.Agent.ListsAbove,
-	})
+	}
+	p.named(&spec)
+	profile, err := sandbox.Build(spec)
 	if err != nil {
 		return unavailable(err)
 	}

@@ -3,6 +3,7 @@ package llmproxy
 import (
 	"context"
 	"crypto/sha256"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -30,6 +31,7 @@ type Config struct {
 	Provider      func(clientID string) (Provider, error) // called for each request that passed every check (P09); "" is the device route
 	Policy        func() (Policy, error)                  // called when a pairing is made, and at each expire
 	DevicePairing credential.Secret                       // empty closes the device route
+	Roots         *x509.CertPool                          // whom to believe that it is the provider; nil: the system's certificates
 	Log           *slog.Logger
 	Audit         func(Event) // called for every pairing that is made, refused or ended
 }
@@ -77,8 +79,8 @@ func newProxy(config Config, now clock) *Proxy {
 	p := &Proxy{
 		config:   config,
 		device:   sha256.Sum256(config.DevicePairing.Reveal()),
-		upstream: newUpstream(),
-		registry: &registry{now: now},
+		upstream: NewUpstream(config.Roots),
+		registry: &registry{now: now, roots: config.Roots},
 		stop:     make(chan struct{}),
 		servers:  map[*http.Server]bool{},
 	}

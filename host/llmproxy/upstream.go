@@ -22,8 +22,8 @@ const (
 	continueTimeout = time.Second   // for an upstream that does not know Expect: 100-continue
 )
 
-// newUpstream makes the pool of connections of one pairing.
-func newUpstream() *http.Transport {
+// NewUpstream makes the pool of connections of one pairing. Roots are the certificates to trust; nil: the system's.
+func NewUpstream(roots *x509.CertPool) *http.Transport {
 	dialer := &net.Dialer{Timeout: dialTimeout}
 	return &http.Transport{
 		Proxy: http.ProxyFromEnvironment, // never for a loopback upstream
@@ -34,6 +34,7 @@ func newUpstream() *http.Transport {
 			}
 			return upstreamConn{c, writeTimeout}, nil
 		},
+		TLSClientConfig:        &tls.Config{RootCAs: roots},
 		TLSHandshakeTimeout:    dialTimeout,
 		ResponseHeaderTimeout:  headerTimeout,
 		ExpectContinueTimeout:  continueTimeout,

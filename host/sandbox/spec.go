@@ -32,6 +32,9 @@ type Spec struct {
 	Granted     []string // folders that sessions were ever granted for writing, without links (X15)
 	Private     []string // the host's own: token file, state directory, settings (X06, X12)
 
+	Named   []Named // what the person's configuration has programs read: granted for reading if nothing speaks against it (X19)
+	Inspect func(n Named, real string, folder bool) (more []Named, why string)
+
 	Network   string // "", shim.NetworkOpen, NetworkModel or NetworkNone; empty is open
 	ModelPort int    // macOS with shim.NetworkModel: the one loopback port that stays open
 }
@@ -175,6 +178,7 @@ func resolve(spec Spec, sys facts) (rules, error) {
 		b.templates,
 		b.program,
 		b.deny,
+		b.named,
 		b.keepPrivate,
 		b.refuseBlocked,
 		b.refuseTurnable,
