@@ -45,7 +45,7 @@ race:
 tools: build
 	HOSTSHIM_SLOW=only $(GO) test -count=1 -timeout 1h -parallel 4 ./testscript -run '^(TestRules|TestDist)$$'
 
-# The real Claude Code, from npm into a cache outside the tree: its scripts are skipped without it.
+# The real agents, from npm into a cache outside the tree: the scripts of those that are not there are skipped.
 real-client:
 	sh testscript/real-client.sh
 

@@ -96,33 +96,46 @@ func (c *call) flag(name string) bool {
 
 // holds answers a [condition].
 func (s *script) holds(name, arg string) (bool, error) {
-	if (name == "exec" || name == "file") == (arg != "") {
-		switch name {
-		case "linux", "darwin":
-			return runtime.GOOS == name, nil
-		case "root":
-			return os.Getuid() == 0, nil
-		case "short":
-			return testing.Short(), nil
-		case "slow":
-			return slow != "", nil
-		case "race":
-			return raceBuilt, nil
-		case "landlock":
-			return haveLandlock(), nil
-		case "client":
-			return realClient().bin != "", nil
-		case "sharedclient":
-			return realClient().shared, nil
-		case "exec":
-			_, err := s.lookPath(arg)
-			return err == nil, nil
-		case "file":
-			_, err := os.Stat(arg)
-			return err == nil, nil
-		}
+	if arg != "" {
+		return s.holdsFor(name, arg)
 	}
-	return false, fmt.Errorf("unknown condition [%s]", strings.TrimSuffix(name+":"+arg, ":"))
+	switch name {
+	case "linux", "darwin":
+		return runtime.GOOS == name, nil
+	case "root":
+		return os.Getuid() == 0, nil
+	case "short":
+		return testing.Short(), nil
+	case "slow":
+		return slow != "", nil
+	case "race":
+		return raceBuilt, nil
+	case "landlock":
+		return haveLandlock(), nil
+	case "client":
+		return realClient().bin != "", nil
+	case "sharedclient":
+		return realClient().shared, nil
+	}
+	return false, fmt.Errorf("unknown condition [%s]", name)
+}
+
+// holdsFor answers a [condition:argument].
+func (s *script) holdsFor(name, arg string) (bool, error) {
+	switch name {
+	case "client":
+		return s.agent(arg).bin != "", nil
+	case "sharedclient":
+		c := s.agent(arg)
+		return c.bin != "" && c.shared, nil
+	case "exec":
+		_, err := s.lookPath(arg)
+		return err == nil, nil
+	case "file":
+		_, err := os.Stat(arg)
+		return err == nil, nil
+	}
+	return false, fmt.Errorf("unknown condition [%s:%s]", name, arg)
 }
 
 // maxShown is how much of one output a failure shows, from its end.

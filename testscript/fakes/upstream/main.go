@@ -10,8 +10,9 @@
 //	upstream [-answer TEXT] [-bash COMMAND] [-token-sha256 HEX] [-unix SOCKET]
 //
 // With -unix it listens there, and plays a host from before there were pairings: every answer is an empty 404.
-// Paths: /echo /bytes /status /redirect /events /driven /cut /silent /trailers /early /gzip /chunked, and
-// /v1/messages as the Messages API answers it. With -token-sha256 every other credential gets 401.
+// Paths: /echo /bytes /status /redirect /events /driven /cut /silent /trailers /early /gzip /chunked; /v1/messages as
+// the Messages API answers it, /v1/chat/completions and /v1/responses as OpenAI's, /v1beta/models/… as Gemini's. With
+// -token-sha256 every other credential gets 401.
 package main
 
 import (
@@ -72,7 +73,7 @@ func readControl() {
 var routes = map[string]func(w http.ResponseWriter, r *http.Request, in seen){
 	"echo": echo, "bytes": sendBytes, "status": sendStatus, "redirect": redirect, "events": events,
 	"driven": driven, "cut": cut, "silent": silent, "trailers": trailers, "early": early, "gzip": gzipped,
-	"chunked": chunked, "v1": messages,
+	"chunked": chunked, "v1": model, "v1beta": gemini,
 }
 
 // seen is a request's body: its size and hash, and for the Messages API its text.
@@ -82,10 +83,24 @@ type seen struct {
 	sum   string
 }
 
+// model answers below /v1/, as Anthropic and OpenAI do.
+func model(w http.ResponseWriter, r *http.Request, in seen) {
+	switch {
+	case r.URL.Path == "/v1/chat/completions":
+		chat(w, in)
+	case r.URL.Path == "/v1/responses":
+		responses(w, in)
+	case strings.HasPrefix(r.URL.Path, "/v1/models"):
+		models(w, r.URL.Path)
+	default:
+		messages(w, r, in)
+	}
+}
+
 func readBody(r *http.Request) (seen, error) {
 	sum, text := sha256.New(), &bytes.Buffer{}
 	var to io.Writer = sum
-	if strings.HasPrefix(r.URL.Path, "/v1/") {
+	if strings.HasPrefix(r.URL.Path, "/v1") {
 		to = io.MultiWriter(sum, text)
 	}
 	n, err := io.Copy(to, r.Body)

@@ -27,27 +27,26 @@ type block struct {
 
 // messages answers /v1/messages well enough for a real client: the text of -answer, or first a call of the Bash
 // tool with -bash's command, and then `tool said: …` before the text.
-func messages(w http.ResponseWriter, r *http.Request, in seen) {
+func messages(w http.ResponseWriter, request *http.Request, in seen) {
 	var req messagesRequest
-	if r.URL.Path == "/v1/messages/count_tokens" {
+	if request.URL.Path == "/v1/messages/count_tokens" {
 		w.Header().Set("Content-Type", "application/json")
 		io.WriteString(w, `{"input_tokens":7}`)
 		return
 	}
-	if r.URL.Path != "/v1/messages" || r.Method != http.MethodPost || json.Unmarshal(in.text, &req) != nil {
-		http.NotFound(w, r)
+	if request.URL.Path != "/v1/messages" || request.Method != http.MethodPost || json.Unmarshal(in.text, &req) != nil {
+		http.NotFound(w, request)
 		return
 	}
-	said, answered := toolResult(req)
-	content, reason := map[string]any{"type": "text", "text": *answerText}, "end_turn"
-	switch {
-	case answered:
-		say("tool said: %q", said)
-		content["text"] = "tool said: " + said + "\n" + *answerText
-	case *bashLine != "" && hasTool(req, "Bash"):
-		content = map[string]any{"type": "tool_use", "id": "toolu_1", "name": "Bash",
-			"input": map[string]string{"command": *bashLine, "description": "asked for by the test"}}
-		reason = "tool_use"
+	a := asked{}
+	for _, t := range req.Tools {
+		a.tools = append(a.tools, t.Name)
+	}
+	a.said, a.ran = toolResult(req)
+	r := replyTo(a)
+	content, reason := map[string]any{"type": "text", "text": r.text}, "end_turn"
+	if r.tool != "" {
+		content, reason = map[string]any{"type": "tool_use", "id": "toolu_1", "name": r.tool, "input": r.input}, "tool_use"
 	}
 	if req.Stream {
 		streamMessage(w, req.Model, content, reason)
@@ -55,15 +54,6 @@ func messages(w http.ResponseWriter, r *http.Request, in seen) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	json.NewEncoder(w).Encode(message(req.Model, []any{content}, reason))
-}
-
-func hasTool(req messagesRequest, name string) bool {
-	for _, t := range req.Tools {
-		if t.Name == name {
-			return true
-		}
-	}
-	return false
 }
 
 // toolResult is what the Bash tool printed, if the last message brings it.
