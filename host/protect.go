@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -23,9 +24,8 @@ func (h *Host) planProtection(p *Plan, t settings.Template) error {
 	}
 	// The host's folders for the template are there for the session to write, and no tool of the user's reads them.
 	for _, own := range []string{p.config, p.cache} {
-		if own, err := filepath.EvalSymlinks(own); err == nil {
-			p.watched = slices.DeleteFunc(p.watched, func(folder string) bool { return folder == own })
-		}
+		own = realPath(own)
+		p.watched = slices.DeleteFunc(p.watched, func(folder string) bool { return folder == own })
 	}
 	p.before = h.look(p)
 	if p.profile == nil || !p.ownNetwork() {
@@ -35,6 +35,15 @@ func (h *Host) planProtection(p *Plan, t settings.Template) error {
 		return unavailable(err)
 	}
 	return nil
+}
+
+// realPath is path without links. Its end may be missing: a configuration folder is made by its first launch.
+func realPath(path string) string {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil && filepath.Dir(path) != path {
+		return filepath.Join(realPath(filepath.Dir(path)), filepath.Base(path))
+	}
+	return cmp.Or(real, path)
 }
 
 func (h *Host) look(p *Plan) *protect.Prints {

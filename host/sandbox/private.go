@@ -32,7 +32,9 @@ var privatePlaces = []struct {
 		"~/Library/Application Support/Google/Chrome", "~/Library/Application Support/Chromium",
 		"~/Library/Safari", "~/Library/Cookies",
 	}},
-	{"an agent's login", false, []string{"~/.claude/.credentials.json", "~/.codex/auth.json", "~/.gemini"}},
+	{"an agent's login", false, []string{
+		"~/.claude/.credentials.json", "~/.codex/auth.json", "~/.gemini", "~/.qwen", "~/.copilot", "~/.local/share/opencode",
+	}},
 	{"shell history", false, []string{"~/.bash_history", "~/.zsh_history"}},
 	{"shell start-up file", true, []string{
 		"~/.profile", "~/.bash_profile", "~/.bash_login", "~/.bash_logout", "~/.bashrc", "~/.bash_aliases",
