@@ -13,8 +13,14 @@ import (
 )
 
 // agentEnv is what a built-in template sets for its agent. It counts as the template's, so a launch can say otherwise.
-func agentEnv(a *settings.Agent, root, model bool) map[string]string {
+func agentEnv(a *settings.Agent, config string, root, model bool) map[string]string {
 	env := maps.Clone(a.Env)
+	if env == nil {
+		env = map[string]string{}
+	}
+	for name, folder := range a.Folders {
+		env[name] = filepath.Join(config, folder)
+	}
 	if model {
 		maps.Copy(env, a.ClosedEnv)
 	}
@@ -25,9 +31,17 @@ func agentEnv(a *settings.Agent, root, model bool) map[string]string {
 }
 
 // writeFirstFile spares a person the agent's first steps, where its configuration folder is new. Earlier sessions could
-// write there, so the name is taken exclusively: that follows no link and replaces nothing.
+// write there, so no link out of the folder is followed, and nothing is replaced.
 func writeFirstFile(a *settings.Agent, config string) error {
-	f, err := os.OpenFile(filepath.Join(config, a.FirstFile), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	root, err := os.OpenRoot(config)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	if err := root.MkdirAll(filepath.Dir(a.FirstFile), 0o700); err != nil {
+		return err
+	}
+	f, err := root.OpenFile(a.FirstFile, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return nil
 	}

@@ -105,8 +105,12 @@ func (r *Running) makeSandbox(profile string) error {
 		return err
 	}
 	// A user's template may name a folder of the host's too, to have another network for example.
-	if config := lookup(p.env, settings.Claude.ConfigVar); h.config.Places.Data != "" && filepath.Dir(config) == h.config.Places.Data {
-		if err := writeFirstFile(&settings.Claude, config); err != nil {
+	for _, agent := range settings.Agents() {
+		config := lookup(p.env, agent.ConfigVar)
+		if agent.FirstFile == "" || h.config.Places.Data == "" || filepath.Dir(config) != h.config.Places.Data {
+			continue
+		}
+		if err := writeFirstFile(agent, config); err != nil {
 			h.config.Warn(err.Error())
 		}
 	}

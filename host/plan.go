@@ -30,6 +30,7 @@ type Plan struct {
 	argv      []string
 	env       []string
 	fills     []settings.Fill   // what the pairing and the proxy's address are filled into (A02)
+	ours      bool              // nobody named another program than the template's command
 	ownArgs   int               // how many arguments after the first word are the template's own
 	token     credential.Secret // what descriptor 5 will carry, if it is known by now
 	network   string            // shim.NetworkOpen, NetworkModel or NetworkNone, as the template says
@@ -70,7 +71,7 @@ func (h *Host) plan(r *Request, io Stdio) (*Plan, error) {
 	if p.temp, err = p.tempFolder(); err != nil {
 		return p, unavailable(err)
 	}
-	if p.argv, err = p.command(template); err != nil {
+	if p.argv, err = h.command(p, template); err != nil {
 		return p, err
 	}
 	if err := h.decideCredential(p, template, set.ClaudeTokenFile != ""); err != nil {
@@ -99,9 +100,12 @@ func (h *Host) plan(r *Request, io Stdio) (*Plan, error) {
 func (r *Request) template(set *settings.Settings) (settings.Template, error) {
 	t, err := set.Template(r.templateID())
 	var unknown *settings.UnknownTemplate
+	relays := r.Kind == wire.KindPi || r.Kind == wire.KindCodex
 	switch {
 	case !r.ByHand && len(r.Argv) > 0 && errors.As(err, &unknown):
 		return settings.Template{ID: r.templateID()}, nil
+	case relays && t.Agent != nil && r.templateID() == r.Kind:
+		return settings.Template{ID: t.ID}, nil // built in for people: relay leads its own agents to their models
 	case err != nil:
 		return t, err
 	case r.Kind == wire.KindClaude && t.Command == "":
@@ -123,11 +127,13 @@ func (r *Request) templateID() string {
 }
 
 // command is the target and its arguments.
-func (p *Plan) command(t settings.Template) ([]string, error) {
+func (h *Host) command(p *Plan, t settings.Template) ([]string, error) {
 	r := p.request
-	argv := r.Argv
+	argv, ours := r.target(t)
+	p.ours = ours
 	switch {
 	case len(argv) > 0:
+		argv = h.withOwnArgs(p, t, argv, ours)
 	case r.Kind == wire.KindPty && r.TemplateID == "":
 		return nil, invalid("kind %q needs argv, or a template_id whose template has a command", r.Kind)
 	default:
@@ -177,7 +183,8 @@ func (h *Host) orWithout(r *Request, sandboxed bool, t settings.Template, config
 // ownProgram says whether the target is the template's own command. The same file by another name is
 // not: such a name decides what many a program does.
 func (h *Host) ownProgram(r *Request, t settings.Template) bool {
-	if len(r.Argv) == 0 {
+	argv, ours := r.target(t)
+	if ours {
 		return true
 	}
 	path := lookup(h.config.Environ, "PATH")
@@ -186,9 +193,9 @@ func (h *Host) ownProgram(r *Request, t settings.Template) bool {
 			path = own
 		}
 	}
-	target, own := FindProgram(r.Argv[0], path, r.Directory), FindProgram(t.Command, path, r.Directory)
+	target, own := FindProgram(argv[0], path, r.Directory), FindProgram(t.Command, path, r.Directory)
 	if target == "" || own == "" {
-		return r.Argv[0] == t.Command
+		return argv[0] == t.Command
 	}
 	real, err := filepath.EvalSymlinks(own)
 	if err != nil || target == own || target == real {

@@ -72,7 +72,7 @@ func (h *Host) planEnv(p *Plan, t settings.Template) error {
 	fromTemplate := t.Env
 	if p.config != "" {
 		own = append(own, t.Agent.ConfigVar+"="+p.config)
-		fromTemplate = agentEnv(t.Agent, os.Geteuid() == 0, p.network != shim.NetworkOpen)
+		fromTemplate = agentEnv(t.Agent, p.config, os.Geteuid() == 0, p.network != shim.NetworkOpen)
 		maps.Copy(fromTemplate, t.Env)
 	}
 	if p.Credential != wire.CredentialNone {

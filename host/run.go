@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"os/signal"
@@ -16,6 +17,8 @@ import (
 type Outcome struct {
 	End
 	Missing   string   // the template's own command, if it is not installed here
+	Package   string   // of npm, that has it
+	Meant     string   // the agent's command, if the target is not there and may be a word for the agent
 	Installer string   // what sets up the agent's package, if that was left out
 	Refused   []string // entries of "hosts" that would have covered what the session was refused (N04)
 	More      int      // attempts that were refused beside those
@@ -63,7 +66,7 @@ func (h *Host) Run(r *Request) (out Outcome, err error) {
 	}
 	if failed == nil {
 		running.AuditEnd()
-		if plan := running.Plan; plan.agent != nil && plan.config != "" {
+		if plan := running.Plan; plan.agent != nil && plan.agent.Command == settings.Claude.Command && plan.config != "" {
 			out.Resume = conversation(plan.config, r.Directory, before)
 		}
 		return out, nil
@@ -78,12 +81,16 @@ func (h *Host) Run(r *Request) (out Outcome, err error) {
 // explain notes what is not installed here, or not wholly.
 func (out *Outcome) explain(plan *Plan, r *Request) {
 	switch {
-	case out.Status == shim.ExitNotFound && len(r.Argv) == 0:
-		out.Missing = plan.argv[0]
+	case out.Status == shim.ExitNotFound && plan.ours:
+		out.Missing, out.Package = plan.argv[0], plan.agentOr(&settings.Agent{}).Package
+	case out.Status == shim.ExitNotFound && plan.agent != nil && len(plan.agent.Subcommands) > 0:
+		out.Meant = plan.agent.Command
 	case out.Status == shim.ExitCannotStart:
-		out.Installer = settings.Claude.HalfInstalled(FindProgram(plan.argv[0], lookup(plan.env, "PATH"), r.Directory))
+		out.Installer = plan.agentOr(&settings.Claude).HalfInstalled(FindProgram(plan.argv[0], lookup(plan.env, "PATH"), r.Directory))
 	}
 }
+
+func (p *Plan) agentOr(other *settings.Agent) *settings.Agent { return cmp.Or(p.agent, other) }
 
 // passOn passes signals to the shim until stop is called.
 func passOn(signals <-chan os.Signal, running *Running) (stop func()) {

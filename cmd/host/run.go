@@ -81,7 +81,14 @@ func refusedHosts(template string, refused []string, more int) string {
 // hints says what a person may want to do after the session.
 func hints(r *host.Request, end host.Outcome) {
 	if end.Missing != "" {
-		hint(fmt.Sprintf("template %q runs %q: install that, or name a target: %s run -- TARGET [ARG...]", r.TemplateID, end.Missing, called()))
+		from := ""
+		if end.Package != "" {
+			from = " (npm install -g " + end.Package + ")"
+		}
+		hint(fmt.Sprintf("template %q runs %q: install that%s, or name a target: %s run -- TARGET [ARG...]", r.TemplateID, end.Missing, from, called()))
+	}
+	if end.Meant != "" {
+		hint(fmt.Sprintf("a word for %s comes after its name: %s run --template %s -- %s %s", end.Meant, called(), r.TemplateID, end.Meant, r.Argv[0]))
 	}
 	if end.Installer != "" {
 		hint("the package was installed without its set-up: node " + end.Installer)

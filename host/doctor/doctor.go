@@ -61,7 +61,10 @@ type doctor struct {
 	settings string // the trial's settings file
 	project  string // working folder of the trials; the token lies in it, so that its deny is inside a grant
 	sum      string // of the token
-	checks   []Check
+
+	ownToken, otherKeys bool // what the person's own settings have
+
+	checks []Check
 }
 
 // Run tries the real path end to end with a throw-away token (H11).
@@ -75,10 +78,15 @@ func Run(c Config) ([]Check, error) {
 	if err := d.prepare(); err != nil {
 		return nil, err
 	}
-	_, problems := look(d.Places)
+	seen, problems := look(d.Places)
+	d.ownToken = seen.Paths.ClaudeTokenFile != ""
+	d.otherKeys = len(seen.Clients) > 0
 	d.problems(problems, checkSettings, d.Places.Settings)
 	d.problems(problems, checkToken, "a token file is configured")
 	d.problems(problems, checkState, d.Places.State)
+	if d.otherKeys {
+		d.problems(problems, checkAgents, "those with a key are installed")
+	}
 	if d.checkShim() && d.checkSandbox() {
 		if d.checkDescriptorPath() {
 			d.checkHandOff()
@@ -231,6 +239,10 @@ func (d *doctor) judge(name, cure, detail string, all []compare) {
 // checkClaude asks the installed Claude Code whether it is logged in. To answer, that asks nobody else.
 func (d *doctor) checkClaude() {
 	path := host.FindProgram(settings.Claude.Command, d.Path, d.project)
+	if path == "" && d.otherKeys && !d.ownToken {
+		d.checks = append(d.checks, Check{Name: "claude", Result: CheckSkip, Detail: "not in PATH, and the settings name no token for it"})
+		return
+	}
 	if path == "" {
 		d.add("claude", errors.New("not in PATH, and templates run it"), "", "install Claude Code, or name a target: host run -- TARGET")
 		return

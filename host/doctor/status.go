@@ -54,6 +54,7 @@ const (
 	checkSettings = "settings"
 	checkToken    = "token"
 	checkState    = "state folder"
+	checkAgents   = "agents"
 	checkSandbox  = "kernel sandbox"
 	checkShim     = "shim"
 	checkNetwork  = "model network"
@@ -105,6 +106,7 @@ func look(p state.Places) (s Status, problems []problem) {
 		for _, id := range set.Clients() {
 			own, _ := set.Access(id) // lookAtTokens says what is wrong with it
 			s.Clients = append(s.Clients, shown(id, own.Shown()))
+			found(checkAgents, installed(set.AgentOf(id), id))
 		}
 	}
 	if err := shim.SandboxSupported(); err != nil {
@@ -117,6 +119,14 @@ func look(p state.Places) (s Status, problems []problem) {
 		found(checkShim, fmt.Errorf("shim %s: not executable", p.Shim))
 	}
 	return s, problems
+}
+
+// installed: an agent that somebody gave a key should be there. The other templates are there for whoever wants them.
+func installed(a *settings.Agent, clientID string) error {
+	if a == nil || host.FindProgram(a.Command, os.Getenv("PATH"), "/") != "" {
+		return nil
+	}
+	return fmt.Errorf("llm_proxy.clients.%s: %q is not in PATH, and the template runs it: npm install -g %s", clientID, a.Command, a.Package)
 }
 
 func shown(id string, keys []settings.Key) StatusTemplate {

@@ -50,7 +50,7 @@ type Egress struct {
 
 func newEgress(p *Proxy, l Launch) *Egress {
 	e := &Egress{proxy: p, clientID: l.ClientID, hosts: l.Hosts, cure: l.Template, usual: l.ByHand,
-		direct: newUpstream(), proxied: newUpstream()}
+		direct: NewUpstream(p.registry.roots), proxied: NewUpstream(p.registry.roots)}
 	e.direct.Proxy, e.direct.DialContext = nil, e.dialPlain
 	e.ctx, e.cancel = context.WithCancel(p.requests)
 	return e

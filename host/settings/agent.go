@@ -12,17 +12,21 @@ import (
 type Agent struct {
 	Name        string            // for people
 	Command     string            // what runs when a launch names no target
+	Subcommands []string          // words that begin its arguments; its options need no place here
 	Credentials []string          // variables that would be used in place of what the launch hands over (E03)
 	BaseURL     string            // variable that leads it to the model proxy
 	ConfigVar   string            // variable that names its configuration folder
 	Folder      string            // that folder, below the host's data folder
+	Folders     map[string]string // variable to folder, below the configuration folder: its own further ones
 	Env         map[string]string // always
 	ClosedEnv   map[string]string // where the model is all that it reaches
 	RootEnv     map[string]string // as root
-	Installer   string            // in its package, of npm: what sets the package up
-	FirstFile   string            // written into an empty configuration folder
+	Package     string            // of npm
+	Installer   string            // in that package: what sets it up
+	FirstFile   string            // written into a new configuration folder, with the folder that it is in
 	FirstText   string
-	ListsAbove  bool // on macOS it lists the folders above the working directory, and stops where it cannot
+	Client      Client // what its client id has unless the settings say otherwise
+	ListsAbove  bool   // on macOS it lists the folders above the working directory, and stops where it cannot
 }
 
 // Claude is Claude Code.
@@ -35,8 +39,8 @@ var Claude = Agent{
 	ClosedEnv: map[string]string{"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"},
 	// As root Claude Code refuses to work unasked unless it is in a sandbox. It is: without capabilities this root is
 	// no more than an ordinary user.
-	RootEnv:   map[string]string{"IS_SANDBOX": "1"},
-	Installer: "install.cjs",
+	RootEnv: map[string]string{"IS_SANDBOX": "1"},
+	Package: "@anthropic-ai/claude-code", Installer: "install.cjs",
 	// Without this file the screen greets the user, wants a login, asks api.anthropic.com first, and ends when that does
 	// not answer. A session that gets its credential on a descriptor needs none of it. Whether to trust the folder is
 	// still asked.
@@ -48,7 +52,7 @@ var Claude = Agent{
 // --ignore-scripts: a text in place of the agent. "": it is the agent, or nobody can tell.
 func (a *Agent) HalfInstalled(path string) string {
 	real, err := filepath.EvalSymlinks(path)
-	if err != nil {
+	if err != nil || a.Installer == "" {
 		return ""
 	}
 	f, err := os.Open(real)

@@ -1,7 +1,9 @@
 package settings
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -44,10 +46,15 @@ var ErrNoTokenFile = errors.New("claude_token_file is not set: name the token's 
 func (s *Settings) Access(clientID string) (a Access, err error) {
 	proxy := s.Effective()
 	a.Client = proxy.Clients[clientID]
-	if a.Upstream == "" {
-		a.Upstream = proxy.Upstream
-	}
-	if a.Key = "llm_proxy.clients." + clientID + ".token_file"; a.TokenFile == "" {
+	usual, known := s.usual(clientID)
+	a.Upstream = cmp.Or(a.Upstream, usual.Upstream, proxy.Upstream)
+	a.Auth = cmp.Or(a.Auth, usual.Auth)
+	a.Key = "llm_proxy.clients." + clientID + ".token_file"
+	switch {
+	case a.TokenFile != "":
+	case known: // Claude's token is not for another provider
+		return a, fmt.Errorf("%s is not set: name the file with the key for %s in settings.json", a.Key, a.Upstream)
+	default:
 		a.Key, a.TokenFile = "claude_token_file", s.ClaudeTokenFile
 	}
 	if a.TokenFile == "" {
@@ -55,6 +62,28 @@ func (s *Settings) Access(clientID string) (a Access, err error) {
 	}
 	a.Path, err = credential.Expand(a.Key, a.TokenFile)
 	return a, err
+}
+
+// usual is what a built-in template's client has where the settings say nothing, if that template is in force.
+func (s *Settings) usual(clientID string) (Client, bool) {
+	if agent := s.AgentOf(clientID); agent != nil && agent.Client.Upstream != "" {
+		return agent.Client, true
+	}
+	return Client{}, false
+}
+
+// AgentOf is the agent that uses a client id by a built-in template; nil: there is none, or a template of the settings has
+// the id. That one says by itself where its requests go.
+func (s *Settings) AgentOf(clientID string) *Agent {
+	if slices.ContainsFunc(s.Templates, func(t Template) bool { return t.ClientID() == clientID }) {
+		return nil
+	}
+	for _, t := range s.All() {
+		if t.ClientID() == clientID {
+			return t.Agent
+		}
+	}
+	return nil
 }
 
 // Clients are the ids of the clients that have settings of their own.

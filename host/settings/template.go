@@ -174,13 +174,14 @@ func builtin() []Template {
 	// that holds the real token.
 	brokered := Claude
 	brokered.Folder = "claude-brokered"
-	return []Template{
+	claude := []Template{
 		{ID: "claude-code", Name: "Claude Code", Command: Claude.Command, Agent: &Claude, ReadIfThere: readsIfThere()},
 		// No real credential, and no network but the model's (B03, X09).
 		{ID: "claude-brokered", Name: "Claude Code, brokered", Command: Claude.Command, Agent: &brokered, ReadIfThere: readsIfThere(),
 			Network: shim.NetworkModel, Credential: wire.CredentialPairing},
-		{ID: "shell", Name: "Shell", Command: loginShell(), Credential: wire.CredentialNone, ReadIfThere: readsIfThere()},
 	}
+	shell := Template{ID: "shell", Name: "Shell", Command: loginShell(), Credential: wire.CredentialNone, ReadIfThere: readsIfThere()}
+	return slices.Concat(claude, brokeredAgents(), []Template{shell})
 }
 
 // AgentFolders are the folders, below the host's data folder, that the built-in templates keep for the agent whose

@@ -1,11 +1,15 @@
 package settings
 
 import (
+	"errors"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
+	"hostshim/host/credential"
 	"hostshim/host/wire"
+	"hostshim/shim"
 )
 
 func TestX05Template(t *testing.T) {
@@ -33,6 +37,9 @@ func TestX05Template(t *testing.T) {
 		{plain, "mine", Template{}, `unknown template "mine", known are: claude-brokered, claude-code, shell`},
 		{mine, "Mine\n", Template{}, `unknown template "Mine\n", known are: claude-brokered, claude-code, mine, shell: the nearest is "mine"`},
 		{plain, "", Template{}, `unknown template "", known are: claude-brokered, claude-code, shell`},
+		{plain, "mine", Template{}, `unknown template "mine", known are: claude-brokered, claude-code, codex, copilot, gemini, opencode, qwen, shell`},
+		{mine, "Mine\n", Template{}, `unknown template "Mine\n", known are: claude-brokered, claude-code, codex, copilot, gemini, mine, opencode, qwen, shell`},
+		{plain, "", Template{}, `unknown template "", known are: claude-brokered, claude-code, codex, copilot, gemini, opencode, qwen, shell`},
 	} {
 		got, err := c.settings.Template(c.id)
 		if text := errorText(err); !reflect.DeepEqual(got, c.want) || text != c.err {
@@ -43,6 +50,53 @@ func TestX05Template(t *testing.T) {
 		t.Error("looking up changed the settings")
 	}
 }
+
+func TestA03Templates(t *testing.T) {
+	for id, upstream := range map[string]string{
+		"codex": "https://api.openai.com bearer", "opencode": "https://api.openai.com bearer", "copilot": "https://api.openai.com bearer",
+		"gemini": "https://generativelanguage.googleapis.com x-goog-api-key",
+		"qwen":   "https://dashscope.aliyuncs.com/compatible-mode bearer",
+	} {
+		template, err := (&Settings{}).Template(id)
+		if err != nil || template.Network != shim.NetworkModel || template.Credential != wire.CredentialPairing || template.Agent.Folder != id {
+			t.Errorf("%s: %+v, %v", id, template, err)
+		}
+		if err := template.checkMarks(); err != nil || !template.Agent.Client.known() {
+			t.Errorf("%s: %v, %+v", id, err, template.Agent.Client)
+		}
+		// A key file is all that it needs; Claude's token never stands in, whatever llm_proxy.upstream says.
+		key := Client{TokenFile: "/k"}
+		set := &Settings{ClaudeTokenFile: "/t", LLMProxy: &Proxy{Upstream: "https://gateway", Clients: map[string]Client{id: key}}}
+		if a, err := set.Access(id); err != nil || a.Upstream+" "+a.Auth != upstream || a.Path != "/k" {
+			t.Errorf("%s: %+v, %v", id, a, err)
+		}
+		missing := "llm_proxy.clients." + id + ".token_file is not set: name the file with the key for " + strings.Fields(upstream)[0] + " in settings.json"
+		if a, err := (&Settings{ClaudeTokenFile: "/t"}).Access(id); errorText(err) != missing || a.Path != "" {
+			t.Errorf("%s: %+v, %v", id, a, err)
+		}
+		// What the settings say wins.
+		set.LLMProxy.Clients[id] = Client{TokenFile: "/k", Upstream: "https://other", Auth: "x-api-key"}
+		if a, _ := set.Access(id); a.Upstream != "https://other" || a.Auth != "x-api-key" {
+			t.Errorf("%s: %+v", id, a)
+		}
+		// A template of one's own with the id, or the client, is no agent of ours: it goes where llm_proxy says.
+		set.LLMProxy.Clients[id] = key
+		for _, own := range []Template{{ID: id}, {ID: "mine", Client: id}} {
+			set.Templates = []Template{own}
+			if a, _ := set.Access(id); a.Upstream != "https://gateway" || a.Auth != "" {
+				t.Errorf("%s: %+v", id, a)
+			}
+		}
+		set.Templates = nil
+		set.leftOut = map[string]error{id: errors.New("wrong")}
+		if a, _ := set.Access(id); a.Upstream != "https://gateway" {
+			t.Errorf("%s: %+v", id, a)
+		}
+	}
+}
+
+// known says whether the settings could say the same.
+func (c Client) known() bool { return upstreamURL(c.Upstream) && credential.ValidAuth(c.Auth) }
 
 func TestTemplateIsSandboxedUnlessItSaysNo(t *testing.T) {
 	for _, c := range []struct {
