@@ -34,11 +34,10 @@ func TestX05Template(t *testing.T) {
 		{plain, "shell", Template{ID: "shell", Name: "Shell", Command: "/opt/fish", Credential: wire.CredentialNone, ReadIfThere: reads}, ""},
 		{mine, "claude-code", Template{ID: "claude-code", Command: "other"}, ""},
 		{mine, "mine", mine.Templates[0], ""},
-		{plain, "mine", Template{}, `unknown template "mine", known are: claude-brokered, claude-code, shell`},
-		{mine, "Mine\n", Template{}, `unknown template "Mine\n", known are: claude-brokered, claude-code, mine, shell: the nearest is "mine"`},
-		{plain, "", Template{}, `unknown template "", known are: claude-brokered, claude-code, shell`},
 		{plain, "mine", Template{}, `unknown template "mine", known are: claude-brokered, claude-code, codex, copilot, gemini, opencode, qwen, shell`},
-		{mine, "Mine\n", Template{}, `unknown template "Mine\n", known are: claude-brokered, claude-code, codex, copilot, gemini, mine, opencode, qwen, shell`},
+		{mine, "Mine\n", Template{}, `unknown template "Mine\n", known are: claude-brokered, claude-code, codex, copilot, gemini, mine, opencode, qwen, shell: the nearest is "mine"`},
+		{plain, "", Template{}, `unknown template "", known are: claude-brokered, claude-code, codex, copilot, gemini, opencode, qwen, shell`},
+		{plain, "mine", Template{}, `unknown template "mine", known are: claude-brokered, claude-code, codex, copilot, gemini, opencode, qwen, shell`},
 		{plain, "", Template{}, `unknown template "", known are: claude-brokered, claude-code, codex, copilot, gemini, opencode, qwen, shell`},
 	} {
 		got, err := c.settings.Template(c.id)
