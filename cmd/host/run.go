@@ -79,6 +79,7 @@ func refusedHosts(template string, refused []string, more int) string {
 }
 
 // hints says what a person may want to do after the session.
+// complexity: one hint a case
 func hints(r *host.Request, end host.Outcome) {
 	if end.Missing != "" {
 		from := ""

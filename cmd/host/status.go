@@ -31,6 +31,12 @@ func status(args []string) int {
 	if *asJSON {
 		return printJSON(s)
 	}
+	showStatus(s)
+	return 0
+}
+
+// showStatus prints a status for people.
+func showStatus(s doctor.Status) {
 	show := func(name, text string) { fmt.Printf("%s: %s\n", name, oneLine(text)) }
 	show("Settings", s.Paths.Settings)
 	show("State", s.Paths.State)
@@ -65,7 +71,6 @@ func status(args []string) int {
 	for _, p := range s.Problems {
 		show("Problem", p)
 	}
-	return 0
 }
 
 // runningHost is nil where none runs, which is no problem.
