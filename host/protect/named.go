@@ -14,9 +14,10 @@ type Named struct {
 
 // readKeys are the keys whose value is a file or folder that git reads: section and name, without the subsection. Left out
 // is what holds a secret (keys, client certificates, cookies, credentials), and what is a program.
-var readKeys = words(`blame.ignorerevsfile commit.template core.attributesfile core.excludesfile core.hookspath diff.orderfile
-	fetch.skiplist format.signaturefile fsck.skiplist gpg.allowedsignersfile gpg.revocationfile http.proxysslcainfo http.sslcainfo
-	http.sslcapath include.path includeif.path init.templatedir mailmap.file receive.skiplist sendemail.smtpsslcertpath`)
+const readKeys words = " blame.ignorerevsfile commit.template core.attributesfile core.excludesfile core.hookspath diff.orderfile " +
+	"fetch.skiplist format.signaturefile fsck.skiplist gpg.allowedsignersfile gpg.revocationfile http.proxysslcainfo " +
+	"http.sslcainfo http.sslcapath include.path includeif.path init.templatedir mailmap.file receive.skiplist " +
+	"sendemail.smtpsslcertpath "
 
 // GitNames lists what the git configuration file at path, with the content data, has git read. The conditions of includes
 // are not looked at, since the working directory can change during a session. A relative name other than an include's is
@@ -24,7 +25,7 @@ var readKeys = words(`blame.ignorerevsfile commit.template core.attributesfile c
 func GitNames(path string, data []byte) (all []Named, err error) {
 	settings, err := parseConfig(data)
 	for _, s := range settings {
-		if !readKeys[s.section+"."+s.name] {
+		if !readKeys.has(s.section + "." + s.name) {
 			continue
 		}
 		n := Named{Key: s.key(), Path: strings.TrimPrefix(s.value, ":(optional)")}
