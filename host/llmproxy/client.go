@@ -2,10 +2,12 @@ package llmproxy
 
 import (
 	"encoding/base64"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"hostshim/host/credential"
 )
@@ -93,4 +95,42 @@ func pathMatches(pattern, decoded string) bool {
 	}
 	plain := !strings.ContainsAny(decoded, `%\;`) && !strings.Contains(decoded, "//") && !strings.Contains(decoded+"/", "/./")
 	return plain && strings.HasPrefix(decoded, prefix)
+}
+
+// spend counts a request that is about to go upstream, unless it is over a limit.
+func (r *registry) spend(id string, l Limits) *refusal {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e, now := r.find(id), r.now().run
+	if e == nil {
+		return refusePairing // it ended a moment ago
+	}
+	if l.Total > 0 && e.pairing.Requests >= l.Total {
+		return &refusal{http.StatusForbidden, "quota_exceeded", fmt.Sprintf("the session has made the %d requests that its client allows", l.Total), 0}
+	}
+	if l.PerMinute > 0 {
+		old := slices.IndexFunc(e.recent, func(began time.Duration) bool { return now-began < time.Minute })
+		if old < 0 {
+			old = len(e.recent)
+		}
+		e.recent = slices.Delete(e.recent, 0, old)
+		if over := len(e.recent) - l.PerMinute; over >= 0 {
+			wait := e.recent[over] + time.Minute - now
+			text := fmt.Sprintf("the session has made the %d requests that its client allows in a minute", l.PerMinute)
+			return &refusal{http.StatusTooManyRequests, "rate_limited", text, int((wait + time.Second - 1) / time.Second)}
+		}
+		e.recent = append(e.recent, now)
+	}
+	e.pairing.Requests++
+	return nil
+}
+
+// lost notes that a request found no upstream, and where and why.
+func (r *registry) lost(id, failure string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if e := r.find(id); e != nil {
+		e.pairing.Lost++
+		e.pairing.Failure = failure
+	}
 }

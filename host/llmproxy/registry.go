@@ -193,34 +193,6 @@ func (r *registry) lookup(digest [sha256.Size]byte) *entry {
 	return r.entries[at]
 }
 
-// spend counts a request that is about to go upstream, unless it is over a limit.
-func (r *registry) spend(id string, l Limits) *refusal {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	e, now := r.find(id), r.now().run
-	if e == nil {
-		return refusePairing // it ended a moment ago
-	}
-	if l.Total > 0 && e.pairing.Requests >= l.Total {
-		return &refusal{http.StatusForbidden, "quota_exceeded", fmt.Sprintf("the session has made the %d requests that its client allows", l.Total), 0}
-	}
-	if l.PerMinute > 0 {
-		old := slices.IndexFunc(e.recent, func(began time.Duration) bool { return now-began < time.Minute })
-		if old < 0 {
-			old = len(e.recent)
-		}
-		e.recent = slices.Delete(e.recent, 0, old)
-		if over := len(e.recent) - l.PerMinute; over >= 0 {
-			wait := e.recent[over] + time.Minute - now
-			text := fmt.Sprintf("the session has made the %d requests that its client allows in a minute", l.PerMinute)
-			return &refusal{http.StatusTooManyRequests, "rate_limited", text, int((wait + time.Second - 1) / time.Second)}
-		}
-		e.recent = append(e.recent, now)
-	}
-	e.pairing.Requests++
-	return nil
-}
-
 // find returns the live entry of a pairing, or nil. The caller holds the lock.
 func (r *registry) find(id string) *entry {
 	if at := slices.IndexFunc(r.entries, func(e *entry) bool { return e.pairing.ID == id }); at >= 0 {
@@ -237,16 +209,6 @@ func (r *registry) pairing(id string) (Pairing, bool) {
 		return e.pairing, true
 	}
 	return Pairing{}, false
-}
-
-// lost notes that a request found no upstream, and where and why.
-func (r *registry) lost(id, failure string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if e := r.find(id); e != nil {
-		e.pairing.Lost++
-		e.pairing.Failure = failure
-	}
 }
 
 // revoke ends a pairing at once, and returns it if it was there.
