@@ -94,17 +94,17 @@ func (d *doctor) checkBroker() {
 
 // unconnected tries a launch without any network.
 func (d *doctor) unconnected(p *provider) {
-	const cure = "do not rely on \"network\": \"none\" on this machine, and report this"
+	const broken = "do not rely on \"network\": \"none\" on this machine, and report this"
 	var found InsideModel
 	out, err := d.try("doctor-none", wire.CredentialNone, insideWithin, append(slices.Clone(d.Inside), "none", p.url)...)
 	if err == nil && json.Unmarshal(out, &found) != nil {
 		err = fmt.Errorf("the target said %.200q", out)
 	}
 	if err != nil {
-		d.add("no network", err, "", cure)
+		d.add("no network", err, "", "the message names it; templates that ask for none are refused until then")
 		return
 	}
-	d.judge("no network", cure, "nothing answers inside", []compare{{"dialling", found.Other, "refused"}})
+	d.judge("no network", broken, "nothing answers inside", []compare{{"dialling", found.Other, "refused"}})
 }
 
 // brokered is one round trip. With other set, dialling past the proxy must not work.

@@ -146,8 +146,8 @@ func (b *builder) addDenied(d denied) {
 
 // trusted refuses a link that anyone but root could change (X07), also when this process is root. Where the link leads
 // is decided now, and holds for the whole session. Whoever changes the link later moves what is denied to a place that
-// the profile does not deny. In a sticky folder of root's only root can replace a link of root's: that is how a node of
-// Kubernetes mounts a secret.
+// the profile does not deny. In a folder of root's that is mounted read-only nobody can change a link of root's: that is
+// how a node of Kubernetes mounts a secret, in a folder of mode 1777.
 func (b *builder) trusted(link string) error {
 	dir, err := b.sys.lstat(filepath.Dir(link))
 	if err != nil {
@@ -157,8 +157,8 @@ func (b *builder) trusted(link string) error {
 	if err != nil {
 		return reason(err)
 	}
-	roots := dir.uid == 0 && dir.mode&fs.ModeSticky != 0 && at.uid == 0
-	if dir.othersWrite() && !roots {
+	fixed := dir.uid == 0 && at.uid == 0 && b.sys.readOnly(filepath.Dir(link))
+	if dir.othersWrite() && !fixed {
 		return fmt.Errorf("the link %q is in a folder that not only root can change: name what the link leads to", link)
 	}
 	return nil

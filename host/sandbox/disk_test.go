@@ -40,6 +40,7 @@ func (d disk) facts(ignoreCase bool) facts {
 			}
 			return n, nil
 		},
+		readOnly: func(dir string) bool { return strings.HasPrefix(dir, "/run/secret") },
 		names: func(dir string) ([]string, error) {
 			i := find(dir)
 			if i < 0 {
@@ -68,10 +69,6 @@ func paper(what string) node {
 		return node{mode: fs.ModeDir | fs.ModeSticky | 0o777}
 	case "file":
 		return node{mode: 0o644}
-	case "anns": // "anns link TARGET", wherever it lies
-		n := paper(rest)
-		n.uid = 501
-		return n
 	case "link":
 		return node{mode: fs.ModeSymlink | 0o777, link: rest}
 	case "sock":

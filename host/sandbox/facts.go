@@ -10,10 +10,11 @@ import (
 // facts is how this package learns about files. It never writes, and it never opens what is not a regular
 // file: a FIFO or a device in a path must not hold up, or take part in, a launch.
 type facts struct {
-	lstat func(path string) (node, error)
-	names func(dir string) ([]string, error)
-	head  func(path string) ([]byte, error) // the first bytes of a regular file
-	fold  bool                              // names may differ in letter case from how they are stored
+	lstat    func(path string) (node, error)
+	names    func(dir string) ([]string, error)
+	head     func(path string) ([]byte, error) // the first bytes of a regular file
+	readOnly func(dir string) bool             // whether the folder is on a mount that nobody can write
+	fold     bool                              // names may differ in letter case from how they are stored
 }
 
 // node is what stands at a path itself, not behind it.
@@ -35,7 +36,7 @@ func (n node) othersWrite() bool { return n.uid != 0 || n.mode.Perm()&0o022 != 0
 // headLen covers a shebang line: no kernel reads more of one than this.
 const headLen = 512
 
-var system = facts{lstat: lstat, names: names, head: head}
+var system = facts{lstat: lstat, names: names, head: head, readOnly: readOnly}
 
 func lstat(path string) (node, error) {
 	info, err := os.Lstat(path)

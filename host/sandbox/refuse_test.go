@@ -58,7 +58,7 @@ var refusals = []struct {
 // odd is what the refusals stumble over.
 var odd = disk{
 	"/home/ann/gone": "link nowhere", "/home/ann/round": "link round", "/root.d/link": "link real", "/root.d/real": "dir",
-	"/home/ann/tok": "link secrets/token", "/tmp/tok": "anns link /home/ann/secrets/token",
+	"/home/ann/tok": "link secrets/token", "/tmp/tok": "link /home/ann/secrets/token",
 	"/home/ann/app/cache": "link /home/ann/.ssh", "/home/ann/up": "link /",
 }
 
@@ -76,8 +76,8 @@ func TestRefused(t *testing.T) {
 			}
 		})
 	}
-	// As a node of Kubernetes mounts a secret: in a sticky folder only root can replace root's link.
-	t.Run("token through root's link in a sticky folder", func(t *testing.T) {
+	// As a node of Kubernetes mounts a secret: the folder is open to all, and read-only.
+	t.Run("token through root's link on a read-only mount", func(t *testing.T) {
 		spec := linuxSpec()
 		spec.Private = []string{"/run/secret/token"}
 		secret := disk{"/run/secret": "open dir", "/run/secret/token": "link ..data/token", "/run/secret/..data": "link ..2026",
