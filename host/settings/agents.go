@@ -28,7 +28,7 @@ var codexArgs = []string{
 	"-c", `model_providers.host.wire_api="responses"`,
 	// Its own sandbox cannot be made inside ours: every tool call would fail.
 	"-c", `sandbox_mode="danger-full-access"`,
-	// Each end would wait five seconds for what cannot be sent.
+	// Each end would wait some seconds for what cannot be sent.
 	"-c", "analytics.enabled=false",
 	"-c", "check_for_update_on_startup=false",
 }
