@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"hostshim/host/settings"
@@ -98,7 +99,7 @@ func (r *Running) makeTemp() error {
 // makeSandbox makes what else the session's sandbox needs on disk.
 func (r *Running) makeSandbox(profile string) error {
 	h, p := r.host, r.Plan
-	if err := h.config.Places.RememberGranted(p.profile.Writable); err != nil {
+	if err := h.config.Places.RememberGranted(slices.Concat(p.profile.Writable, p.profile.Changed)); err != nil {
 		return err
 	}
 	if err := p.profile.Prepare(); err != nil {

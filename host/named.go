@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -77,7 +78,7 @@ func isSet(environ []string, name string) bool {
 // inspect looks into what is named: what it names in turn, and why it is not to be granted, "" if it is. A ~ there is home.
 func inspect(home string, n sandbox.Named, real string, folder bool) (more []sandbox.Named, why string) {
 	if folder {
-		return nil, inspectFolder(real)
+		return nil, inspectFolder(real, n.Kind)
 	}
 	data, err := readNamed(real)
 	switch {
@@ -112,27 +113,36 @@ func inspect(home string, n sandbox.Named, real string, folder bool) (more []san
 	return more, ""
 }
 
-// inspectFolder says why a folder is not to be granted: all below it would be.
-func inspectFolder(dir string) string {
-	f, err := os.Open(dir)
-	if err != nil {
-		return Reason(err)
-	}
-	defer f.Close()
-	entries, err := f.ReadDir(maxNamedFolder + 1)
+// inspectFolder says why a folder is not to be granted. All below it would be, so all below it is looked at, and what cannot
+// be looked at counts against it. What this user may not read, a session may not either.
+func inspectFolder(dir string, kind sandbox.NamedKind) (why string) {
+	seen, certificate := 0, kind != sandbox.NamedCertificates
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if seen++; seen > maxNamedFolder {
+			return errors.New("it is too large to look through")
+		}
+		if errors.Is(err, fs.ErrPermission) {
+			return nil
+		}
+		if err != nil || !d.Type().IsRegular() && (certificate || d.Type()&fs.ModeSymlink == 0) {
+			return err
+		}
+		data, err := readNamed(path)
+		if !d.Type().IsRegular() || errors.Is(err, fs.ErrPermission) {
+			certificate = certificate || bytes.Contains(data, []byte("CERTIFICATE-----"))
+			return nil // a link: what it leads to is not granted with the folder
+		}
+		if err == nil && isKey(data) {
+			err = errors.New("it holds a private key, " + d.Name())
+		}
+		certificate = certificate || bytes.Contains(data, []byte("CERTIFICATE-----"))
+		return err
+	})
 	switch {
-	case err != nil && err != io.EOF:
+	case err != nil:
 		return Reason(err)
-	case len(entries) > maxNamedFolder:
-		return "it is too large to look through"
-	}
-	for _, e := range entries {
-		if !e.Type().IsRegular() {
-			continue
-		}
-		if data, err := readNamed(filepath.Join(dir, e.Name())); err == nil && isKey(data) {
-			return "it holds a private key, " + e.Name()
-		}
+	case !certificate:
+		return "it holds no certificate"
 	}
 	return ""
 }

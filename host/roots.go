@@ -2,7 +2,9 @@ package host
 
 import (
 	"crypto/x509"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,6 +18,9 @@ func (b *Broker) upstreamRoots() *x509.CertPool {
 	var pool *x509.CertPool
 	for _, name := range certificateVars {
 		path := os.Getenv(name)
+		if name == "SSL_CERT_DIR" {
+			b.checkFolders(name, path)
+		}
 		if info, err := os.Stat(path); path == "" || name == "SSL_CERT_DIR" || err == nil && info.IsDir() {
 			continue // on Linux the system's are looked for in SSL_CERT_DIR already
 		}
@@ -29,32 +34,55 @@ func (b *Broker) upstreamRoots() *x509.CertPool {
 			}
 		}
 		if err != nil {
+			if name == "SSL_CERT_FILE" {
+				os.Unsetenv(name) // crypto/x509 reads it by itself
+			}
 			b.warn(fmt.Sprintf("%s %q is not used for the model provider: %s", name, path, Reason(err)))
 		}
 	}
 	return pool
 }
 
+// checkFolders keeps crypto/x509 from reading SSL_CERT_DIR where a session could have written a folder that it names.
+func (b *Broker) checkFolders(name, path string) {
+	for _, dir := range filepath.SplitList(path) {
+		if _, err := b.untouched(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			os.Unsetenv(name)
+			b.warn(fmt.Sprintf("%s is not used for the model provider: %q: %s", name, dir, Reason(err)))
+			return
+		}
+	}
+}
+
 // certificates reads a file of certificates.
 func (b *Broker) certificates(path string) ([]byte, error) {
+	real, err := b.untouched(path)
+	if err != nil {
+		return nil, err
+	}
+	return readNamed(real)
+}
+
+// untouched is where path leads, if no session could have written what is there.
+func (b *Broker) untouched(path string) (string, error) {
 	if !filepath.IsAbs(path) {
-		return nil, fmt.Errorf("it is not an absolute path")
+		return "", fmt.Errorf("it is not an absolute path")
 	}
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	granted, err := b.places.Granted()
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	within := func(folder string) bool {
-		return strings.HasPrefix(real, folder+"/") || strings.HasPrefix(path, folder+"/")
+		return real == folder || path == folder || strings.HasPrefix(real, folder+"/") || strings.HasPrefix(path, folder+"/")
 	}
 	if slices.ContainsFunc(append(granted, "/dev/shm"), within) {
-		return nil, fmt.Errorf("a session could have written it")
+		return "", fmt.Errorf("a session could have written it")
 	}
-	return readNamed(real)
+	return real, nil
 }
 
 func systemRoots() *x509.CertPool {

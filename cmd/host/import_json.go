@@ -9,7 +9,6 @@ import (
 	"maps"
 	"net/url"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -53,7 +52,7 @@ func (in *imported) settings(root *os.Root) error {
 			delete(all, key)
 		case key == "env":
 			all[key] = in.variables(name+": env", all[key])
-		case secretValue(string(all[key])):
+		case host.UsualCredential(key) || secretJSON(all[key]):
 			in.leave(name+": "+key, "holds what looks like a credential")
 			delete(all, key)
 		}
@@ -76,7 +75,7 @@ func (in *imported) variables(where string, text json.RawMessage) json.RawMessag
 		value := string(env[name])
 		switch {
 		case reference(value):
-		case header(where) || host.UsualCredential(name) || secretValue(value):
+		case header(where) || host.UsualCredential(name) || secretJSON(env[name]):
 			in.leave(where+": "+name, "may be a credential")
 			delete(env, name)
 		case name == settings.Claude.BaseURL || strings.HasPrefix(name, "CLAUDE_CODE_USE_"):
@@ -94,7 +93,7 @@ func header(where string) bool { return strings.HasSuffix(where, ": headers") }
 // reference says whether a JSON text only names a variable, as "${TOKEN}" does: the session's environment decides then.
 func reference(text string) bool {
 	name := strings.Trim(text, `"`)
-	return strings.HasPrefix(name, "${") && strings.HasSuffix(name, "}") && !strings.ContainsAny(name, ":- ")
+	return strings.HasPrefix(name, "${") && strings.HasSuffix(name, "}") && !strings.ContainsAny(name[2:], "$:- {") && strings.Count(name, "}") == 1
 }
 
 // mcpServers takes the servers of ~/.claude.json that are for all projects, without their credentials.
@@ -145,46 +144,12 @@ func (in *imported) server(name string, s object) {
 		json.Unmarshal(s[key], &text)
 		u, err := url.Parse(text)
 		inURL := key == "url" && (err != nil || u.User != nil || u.RawQuery != "")
-		if inURL || key == "headersHelper" || key == "oauth" || key != "env" && key != "headers" && secretValue(string(s[key])) {
+		if inURL || key == "headersHelper" || key == "oauth" || key != "env" && key != "headers" && secretJSON(s[key]) {
 			in.leave(what, "its "+key+" may hold a credential: add it by hand")
 			return
 		}
 	}
 	in.servers[name], _ = json.Marshal(s)
-}
-
-// secretMarks begin tokens of well-known services, and keys.
-var secretMarks = []string{"sk-ant-", "sk-proj-", "sk_live_", "ghp_", "gho_", "ghs_", "github_pat_", "glpat-", "xoxb-", "xoxp-", "AKIA", "AIza",
-	"npm_", "hf_", "eyJhbGciOi", "PRIVATE KEY-----"}
-
-// secretValue says whether a text holds what looks like a token: its mark, and more than a name behind it.
-func secretValue(text string) bool {
-	for _, mark := range secretMarks {
-		for rest := text; ; {
-			at := strings.Index(rest, mark)
-			if at < 0 {
-				break
-			}
-			rest = rest[at+len(mark):]
-			run := len(rest) - len(strings.TrimLeftFunc(rest, tokenLetter))
-			if run >= 10 || strings.HasSuffix(mark, "-----") {
-				return true
-			}
-		}
-	}
-	lower := strings.ToLower(text)
-	return strings.Contains(lower, "--token") || strings.Contains(lower, "--api-key") || strings.Contains(lower, "--password") ||
-		strings.Contains(lower, "bearer ey") || strings.Contains(lower, "authorization: b")
-}
-
-func tokenLetter(c rune) bool {
-	return c == '-' || c == '_' || c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z'
-}
-
-// credentialFile says whether a file's name is one that credentials have.
-func credentialFile(name string) bool {
-	base := strings.ToLower(path.Base(name))
-	return strings.Contains(base, "credential") && !strings.HasSuffix(base, ".md") || base == ".env" || strings.HasSuffix(base, ".pem") || strings.HasSuffix(base, ".key")
 }
 
 // addServers adds the MCP servers to the agent's own file, beside what is there.

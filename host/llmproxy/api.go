@@ -123,6 +123,9 @@ func (p *Proxy) present(values []string) (Pairing, string, bool) {
 func (p *Proxy) reportEnded() {
 	for _, e := range p.registry.takeEnded() {
 		e.pairing.upstream.CloseIdleConnections()
+		if e.reason != endIdle {
+			e.pairing.Out.End() // no way out of a session whose pairing was revoked
+		}
 		p.config.Audit(Event{Name: EventRevoke, Pairing: e.pairing, Reason: e.reason})
 	}
 }

@@ -156,6 +156,14 @@ const egressMessage = "LLM proxy egress"
 
 // start makes l the line of an attempt for target.
 func (l *line) start(e *Egress, target string) {
+	// Of a URL the host alone: a query may hold a key, and user information a password.
+	if _, rest, ok := strings.Cut(target, "://"); ok {
+		target = rest
+	}
+	if i := strings.IndexAny(target, "/?#"); i >= 0 {
+		target = target[:i]
+	}
+	target = target[strings.LastIndexByte(target, '@')+1:]
 	l.egress, l.session, l.clientID, l.host = true, e.session, e.clientID, target
 }
 

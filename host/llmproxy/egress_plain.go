@@ -1,6 +1,7 @@
 package llmproxy
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 	"strings"
@@ -14,6 +15,10 @@ const plainPort = 80
 // plain forwards a request for a full http URL to a listed host (N02), under the rules of P07 and P08, but for the
 // credential: there is none to add, and the client's own goes on.
 func (x *exchange) plain() {
+	ctx, cancel := context.WithCancel(x.r.Context())
+	defer cancel()
+	defer context.AfterFunc(x.egress.ctx, cancel)() // the session's end ends it
+	x.r = x.r.WithContext(ctx)
 	through, no := x.preparePlain()
 	if no != nil {
 		x.refuse(no)

@@ -236,7 +236,7 @@ func (t *tunnel) await(c net.Conn) (within time.Duration, err error) {
 		case left <= 0:
 			return 0, errIdle
 		case !ok:
-			return left, nil // TLS, to the host's own proxy: only a read tells
+			return min(left, burst), nil // TLS, to the host's own proxy: only a read tells
 		}
 		tcp.SetReadDeadline(until)
 		if err := awaitReadable(tcp); !errors.Is(err, os.ErrDeadlineExceeded) {

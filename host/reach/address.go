@@ -7,15 +7,21 @@ import (
 
 // metadata are addresses at which clouds hand out a machine's credentials, beside the link-local ones.
 var metadata = []netip.Addr{
-	netip.MustParseAddr("fd00:ec2::254"),   // Amazon
-	netip.MustParseAddr("100.100.100.200"), // Alibaba
-	netip.MustParseAddr("192.0.0.192"),     // Oracle
-	netip.MustParseAddr("168.63.129.16"),   // Azure
+	netip.MustParseAddr("fd00:ec2::254"),      // Amazon
+	netip.MustParseAddr("100.100.100.200"),    // Alibaba
+	netip.MustParseAddr("192.0.0.192"),        // Oracle
+	netip.MustParseAddr("168.63.129.16"),      // Azure
+	netip.MustParseAddr("fd00:ec2::23"),       // Amazon, for the identity of a pod
+	netip.MustParseAddr("fd20:ce::254"),       // Google
+	netip.MustParseAddr("fd00:c1::a9fe:a9fe"), // Oracle
+	netip.MustParseAddr("fd00:42::42"),        // Scaleway
 }
 
 // Prefixes in which an IPv4 address stands at the end of an IPv6 one: a gateway, or the kernel, takes it out again.
 var embedded = []netip.Prefix{
 	netip.MustParsePrefix("64:ff9b::/96"),
+	netip.MustParsePrefix("64:ff9b:1::/96"),
+	netip.MustParsePrefix("::ffff:0:0:0/96"),
 	netip.MustParsePrefix("::/96"),
 }
 

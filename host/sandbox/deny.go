@@ -146,7 +146,7 @@ func (b *builder) addDenied(d denied) {
 
 // trusted refuses a link that anyone but root could change (X07), also when this process is root. Where the link leads
 // is decided now, and holds for the whole session. Whoever changes the link later moves what is denied to a place that
-// the profile does not deny. In a folder of root's that is mounted read-only nobody can change a link of root's: that is
+// the profile does not deny. In a sticky folder of root's on a read-only mount nobody can change a link of root's: that is
 // how a node of Kubernetes mounts a secret, in a folder of mode 1777.
 func (b *builder) trusted(link string) error {
 	dir, err := b.sys.lstat(filepath.Dir(link))
@@ -157,7 +157,7 @@ func (b *builder) trusted(link string) error {
 	if err != nil {
 		return reason(err)
 	}
-	fixed := dir.uid == 0 && at.uid == 0 && b.sys.readOnly(filepath.Dir(link))
+	fixed := dir.uid == 0 && dir.mode&fs.ModeSticky != 0 && at.uid == 0 && b.sys.readOnly(filepath.Dir(link))
 	if dir.othersWrite() && !fixed {
 		return fmt.Errorf("the link %q is in a folder that not only root can change: name what the link leads to", link)
 	}

@@ -28,6 +28,8 @@ const maxNamed = 200 // files and folders looked at
 // named grants what the person's configuration names, for reading. Convenience never opens what is closed: what is denied,
 // private, or reached through a link that a session could have made, is left out with one warning.
 func (b *builder) named() error {
+	// The same holds for what a built-in template reads where it is there: nobody named that either.
+	b.grants = slices.DeleteFunc(b.grants, func(g grant) bool { return g.optional && b.closedTo(g) != "" })
 	var refused []string
 	seen := map[string]bool{}
 	all := slices.Clone(b.spec.Named)
@@ -67,6 +69,9 @@ func (b *builder) nameable(n Named, g grant, granted bool) (more []Named, why st
 	if !granted {
 		if why = b.closedTo(g); why != "" {
 			return nil, why
+		}
+		if kept := b.spec.Kept; kept != "" && (within(g.real, kept) || within(kept, g.real)) {
+			return nil, "it holds what the host keeps for sessions"
 		}
 	}
 	if n.Kind < NamedConfig && granted {

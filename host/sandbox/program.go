@@ -64,7 +64,7 @@ func (b *builder) sessionWrites(p place) bool {
 	return slices.ContainsFunc(b.grants, func(g grant) bool {
 		in := func(path string) bool { return g.write && within(path, g.real) }
 		return in(p.real) || slices.ContainsFunc(p.links, in)
-	}) || madeLink(append([]string{p.real}, p.links...), b.spec.Granted) != ""
+	}) || slices.Contains(b.spec.Granted, p.real) || madeLink(append([]string{p.real}, p.links...), b.spec.Granted) != ""
 }
 
 // grantPart grants the named part of the installation in root, if it is there, to read. A part that is a

@@ -29,7 +29,8 @@ type Spec struct {
 	ReadIfThere []string // files, and folders with / at the end; those that are not there, or cannot be placed, are left out
 	ReadWrite   []string
 	Deny        []string
-	Granted     []string // folders that sessions were ever granted for writing, without links (X15)
+	Granted     []string // folders and files that sessions were ever granted for writing, without links (X15)
+	Kept        string   // the data folder: nothing that is named in a configuration is granted there
 	Private     []string // the host's own: token file, state directory, settings (X06, X12)
 
 	Named   []Named // what the person's configuration has programs read: granted for reading if nothing speaks against it (X19)
@@ -47,6 +48,7 @@ type Profile struct {
 	Warnings []string // for the user, at most one line each
 	Create   []string // folders to make 0700 before the start, parents first
 	Writable []string // folders granted for writing, without links: the working directory, then the others
+	Changed  []string // single files that a template grants for writing, without links
 	Closed   []Closed // what stays closed whatever wider is granted
 
 	rules rules
@@ -71,7 +73,7 @@ func build(spec Spec, sys facts) (Profile, error) {
 	if err != nil {
 		return Profile{}, err
 	}
-	p := Profile{Network: r.network, Warnings: r.warnings, Create: r.create, Writable: r.writable(), Closed: r.closed(), rules: r, spec: spec}
+	p := Profile{Network: r.network, Warnings: r.warnings, Create: r.create, Writable: r.writable(), Changed: r.writableFiles(), Closed: r.closed(), rules: r, spec: spec}
 	if spec.GOOS == "darwin" {
 		p.Ext = ".sb"
 		p.Text, err = renderSBPL(&r)
@@ -110,6 +112,17 @@ func (r *rules) writable() (folders []string) {
 		}
 	}
 	return folders
+}
+
+// writableFiles lists the single files that the template grants for writing: what one names is not to be granted to a later
+// session.
+func (r *rules) writableFiles() (files []string) {
+	for _, g := range r.grants {
+		if g.write && g.kind == file && g.from == fromTemplate {
+			files = append(files, g.real)
+		}
+	}
+	return files
 }
 
 // Prepare makes the folders that templates grant read-write and that are missing (X05). On an error it

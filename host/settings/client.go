@@ -78,7 +78,7 @@ func (s *Settings) AgentOf(clientID string) *Agent {
 	if slices.ContainsFunc(s.Templates, func(t Template) bool { return t.ClientID() == clientID }) {
 		return nil
 	}
-	for _, t := range s.All() {
+	for _, t := range builtin() { // also where a template of the id was left out: its key must not change provider
 		if t.ClientID() == clientID {
 			return t.Agent
 		}
