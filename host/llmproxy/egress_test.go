@@ -202,3 +202,20 @@ func TestSharedWayOut(t *testing.T) {
 		t.Errorf("after the end: %s", resp.Status)
 	}
 }
+
+// A line names the host that was asked for, and nothing that a URL may hold besides.
+func TestN04LineNamesTheHostAlone(t *testing.T) {
+	for target, want := range map[string]string{
+		"example.com:443":                 "example.com:443",
+		"http://example.com/p?api_key=K":  "example.com",
+		"https://ann:pw@example.com:8/p":  "example.com:8",
+		"http://example.com?k=K":          "example.com",
+		"http://example.com#pw@other.com": "example.com",
+	} {
+		var l line
+		l.start(&Egress{}, target)
+		if l.host != want {
+			t.Errorf("%s: %q, want %q", target, l.host, want)
+		}
+	}
+}

@@ -129,6 +129,7 @@ func TestClosed(t *testing.T) {
 		"0.0.0.0": true, "0.1.2.3": true, "::": true, "224.0.0.1": true, "ff02::1": true, "255.255.255.255": true,
 		"64:ff9b::7f00:1": true, "64:ff9b::a9fe:a9fe": true, "::127.0.0.1": true, "fd00:ec2::254": true, "100.100.100.200": true,
 		"168.63.129.16": true, "192.0.0.192": true, "fe80::1%eth0": true,
+		"fd00:ec2::23": true, "fd20:ce::254": true, "fd00:c1::a9fe:a9fe": true, "fd00:42::42": true, "64:ff9b:1::a9fe:a9fe": true, "::ffff:0:127.0.0.1": true,
 		"10.9.9.1": false, "192.168.1.1": false, "93.184.216.34": false, "2001:db8::1": false, "fd00::1": false, "64:ff9b::808:808": false,
 	} {
 		if got := Closed(netip.MustParseAddr(text)); got != want {
