@@ -15,7 +15,7 @@ import (
 // environment names. nil: the system's alone. A file that is no use is a warning, and so is one that a session could have
 // written: whose certificates these are gets the credential.
 func (b *Broker) upstreamRoots() *x509.CertPool {
-	var pool *x509.CertPool
+	var found [][]byte
 	for _, name := range certificateVars {
 		path := os.Getenv(name)
 		if name == "SSL_CERT_DIR" {
@@ -25,20 +25,24 @@ func (b *Broker) upstreamRoots() *x509.CertPool {
 			continue // on Linux the system's are looked for in SSL_CERT_DIR already
 		}
 		data, err := b.certificates(path)
-		if err == nil {
-			if pool == nil {
-				pool = systemRoots()
-			}
-			if !pool.AppendCertsFromPEM(data) {
-				err = fmt.Errorf("it holds no certificate")
-			}
+		if err == nil && !x509.NewCertPool().AppendCertsFromPEM(data) {
+			err = fmt.Errorf("it holds no certificate")
 		}
-		if err != nil {
+		if err == nil {
+			found = append(found, data)
+		} else {
 			if name == "SSL_CERT_FILE" {
 				os.Unsetenv(name) // crypto/x509 reads it by itself
 			}
 			b.warn(fmt.Sprintf("%s %q is not used for the model provider: %s", name, path, Reason(err)))
 		}
+	}
+	if found == nil {
+		return nil
+	}
+	pool := systemRoots() // once no variable leads it where a session could have written
+	for _, data := range found {
+		pool.AppendCertsFromPEM(data)
 	}
 	return pool
 }

@@ -4,8 +4,9 @@
 //
 // It makes a certificate authority, writes it to FILE, and serves with certificates for the names. Below the working
 // directory's www it serves files as they are, in www/git repositories by git http-backend; /bytes/N is N bytes, /echo
-// what came. It prints "ready:", then "request: NAME METHOD HOST PATH" for each request (NAME: of the ClientHello, "-"
-// without TLS) and "connection: ADDRESS" for each connection to a raw address, which sends back what it gets.
+// what came. It prints "ready: ADDRESS…", of TLS, then "request: NAME METHOD HOST PATH" for each request (NAME: of the
+// ClientHello, "-" without TLS) and "connection: ADDRESS" for each connection to a raw address, which sends back what it
+// gets.
 package main
 
 import (
@@ -33,7 +34,7 @@ import (
 )
 
 func main() {
-	var plain, secure, raw []string
+	var plain, secure, raw, where []string
 	list := func(to *[]string) func(string) error {
 		return func(v string) error { *to = append(*to, v); return nil }
 	}
@@ -48,12 +49,14 @@ func main() {
 		go server.Serve(listen(address))
 	}
 	for _, address := range secure {
-		go server.Serve(tls.NewListener(listen(address), config))
+		l := listen(address)
+		where = append(where, l.Addr().String())
+		go server.Serve(tls.NewListener(l, config))
 	}
 	for _, address := range raw {
 		go echo(listen(address))
 	}
-	fmt.Println("ready:")
+	fmt.Println("ready:", strings.Join(where, " "))
 	select {}
 }
 
