@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -39,6 +39,7 @@ type Egress struct {
 	cure              string // where the hosts are listed
 	usual             bool   // host run can add to them
 	direct, proxied   *http.Transport
+	dial              func(context.Context, reach.Host) (net.Conn, error)
 	ctx               context.Context
 	cancel            func()
 	tunnels           atomic.Int32
@@ -51,7 +52,7 @@ type Egress struct {
 func newEgress(p *Proxy, l Launch) *Egress {
 	e := &Egress{proxy: p, clientID: l.ClientID, hosts: l.Hosts, cure: l.Template, usual: l.ByHand,
 		direct: NewUpstream(p.registry.roots), proxied: NewUpstream(p.registry.roots)}
-	e.direct.Proxy, e.direct.DialContext = nil, e.dialPlain
+	e.direct.Proxy, e.direct.DialContext, e.dial = nil, dialPlain, e.dialTunnel
 	e.ctx, e.cancel = context.WithCancel(p.requests)
 	return e
 }
@@ -135,21 +136,10 @@ func (h handler) letOut(x *exchange) bool {
 		}
 		return true
 	case h.only == "" && h.proxy.registry.letsOut():
-		// Many clients present a password only when they are asked for it.
-		x.w.Header().Set("Proxy-Authenticate", `Basic realm="session"`)
-		x.challenge()
+		x.refuse(refusePassword) // many clients present a password only when they are asked for it
 		return true
 	}
 	return false
-}
-
-func (x *exchange) challenge() {
-	body := refusePassword.body()
-	h := x.w.Header()
-	h.Set("Content-Type", "application/json")
-	h.Set("Content-Length", strconv.Itoa(len(body)))
-	x.w.WriteHeader(refusePassword.status)
-	x.w.Write(body)
 }
 
 const egressMessage = "LLM proxy egress"
@@ -188,12 +178,13 @@ var (
 	refuseTunnels  = &refusal{http.StatusTooManyRequests, "tunnels_exhausted", fmt.Sprintf("the session has %d tunnels open, which is its bound", maxTunnels), 0}
 	refuseBodied   = &refusal{http.StatusBadRequest, "request_invalid", "a CONNECT has no body", 0}
 	refuseScheme   = &refusal{http.StatusBadRequest, "request_invalid", "want CONNECT, or a URL that starts with http://", 0}
-	refuseTLS      = &refusal{http.StatusForbidden, "plain_not_allowed", "port 443 takes TLS alone: use https", 0}
+	refusePlain    = &refusal{http.StatusForbidden, "plain_not_allowed", "an http:// request goes to port 80 alone: use https, or a tunnel (curl -p)", 0}
 )
 
-// admit reads the host that a request is for, and refuses one that is not listed. Nothing is looked up before.
-func (e *Egress) admit(l *line, text string, usual uint16) (h reach.Host, no *refusal) {
-	h, err := reach.ParseHost(text, usual)
+// admit reads the host that a request is for, and refuses one that is not listed. Nothing is looked up before. Only is
+// the port to which the request may go, and that of a host without one; 0: any, and there must be one.
+func (e *Egress) admit(l *line, text string, only uint16) (h reach.Host, no *refusal) {
+	h, err := reach.ParseHost(text, only)
 	if err != nil {
 		return h, &refusal{http.StatusBadRequest, "host_invalid", err.Error(), 0}
 	}
@@ -203,6 +194,9 @@ func (e *Egress) admit(l *line, text string, usual uint16) (h reach.Host, no *re
 	}
 	if e.ctx.Err() != nil {
 		return h, refuseEnded
+	}
+	if only != 0 && h.Port != only {
+		return h, refusePlain
 	}
 	if !e.hosts.Allow(h) {
 		e.remember(h.Entry())

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -23,28 +24,28 @@ type closedAddress struct{}
 
 func (*closedAddress) Error() string { return "the address is closed to names" }
 
-// dial connects to a listed host: by the host's own HTTP proxy where its environment names one, which then does the
+// dialTunnel connects to a listed host: by the host's own HTTP proxy where its environment names one, which then does the
 // look-up.
-func (e *Egress) dial(ctx context.Context, h reach.Host) (net.Conn, error) {
+func (e *Egress) dialTunnel(ctx context.Context, h reach.Host) (net.Conn, error) {
 	through, err := http.ProxyFromEnvironment(&http.Request{URL: &url.URL{Scheme: "https", Host: h.String()}})
 	if err != nil {
 		return nil, errOuterAddress // the error itself may hold a password
 	}
 	if through != nil {
-		return dialThrough(ctx, through, h.String())
+		return dialThrough(ctx, through, h.String(), e.proxy.registry.roots)
 	}
-	return dialDirect(ctx, h)
+	return dialDirect(ctx, net.Dialer{}, h)
 }
 
-// dialPlain is dial for a transport, which knows the host as host:port.
-func (e *Egress) dialPlain(ctx context.Context, _, address string) (net.Conn, error) {
+// dialPlain connects to a listed host for a transport, which knows it as host:port.
+func dialPlain(ctx context.Context, _, address string) (net.Conn, error) {
 	h, err := reach.ParseHost(address, 0)
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
-	c, err := dialDirect(ctx, h)
+	c, err := dialDirect(ctx, net.Dialer{}, h)
 	if err != nil {
 		return nil, err
 	}
@@ -52,15 +53,18 @@ func (e *Egress) dialPlain(ctx context.Context, _, address string) (net.Conn, er
 }
 
 // dialDirect looks a name up once. Each address is judged right before it is dialled, so that no second look-up can put
-// another in its place. A literal address is a listed one.
-func dialDirect(ctx context.Context, h reach.Host) (net.Conn, error) {
-	d := net.Dialer{}
+// another in its place. A literal address is a listed one. By is how to look up, and what else to ask about an address.
+func dialDirect(ctx context.Context, by net.Dialer, h reach.Host) (net.Conn, error) {
+	d := by
 	if !h.Addr.IsValid() {
-		d.Control = func(_, address string, _ syscall.RawConn) error {
+		d.Control = func(network, address string, c syscall.RawConn) error {
 			if a, err := netip.ParseAddrPort(address); err != nil || reach.Closed(a.Addr()) {
 				return &closedAddress{}
 			}
-			return nil
+			if by.Control == nil {
+				return nil
+			}
+			return by.Control(network, address, c)
 		}
 	}
 	return d.DialContext(ctx, "tcp", h.String())
@@ -75,7 +79,7 @@ var (
 const maxOuterAnswer = 16 << 10
 
 // dialThrough opens a tunnel through an HTTP proxy (RFC 9110, 9.3.6).
-func dialThrough(ctx context.Context, proxy *url.URL, target string) (c net.Conn, err error) {
+func dialThrough(ctx context.Context, proxy *url.URL, target string, roots *x509.CertPool) (c net.Conn, err error) {
 	port := map[string]string{"http": "80", "https": "443"}[proxy.Scheme]
 	if port == "" {
 		return nil, errOuterAddress
@@ -85,7 +89,7 @@ func dialThrough(ctx context.Context, proxy *url.URL, target string) (c net.Conn
 	}
 	address := net.JoinHostPort(proxy.Hostname(), port)
 	if proxy.Scheme == "https" {
-		c, err = (&tls.Dialer{Config: &tls.Config{}}).DialContext(ctx, "tcp", address)
+		c, err = (&tls.Dialer{Config: &tls.Config{RootCAs: roots}}).DialContext(ctx, "tcp", address)
 	} else {
 		c, err = (&net.Dialer{}).DialContext(ctx, "tcp", address)
 	}

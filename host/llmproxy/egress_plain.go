@@ -5,11 +5,9 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-
-	"hostshim/host/reach"
 )
 
-// plainPort is the port of a URL that names none.
+// plainPort is the only port that takes plain requests.
 const plainPort = 80
 
 // plain forwards a request for a full http URL to a listed host (N02), under the rules of P07 and P08, but for the
@@ -46,8 +44,6 @@ func (x *exchange) preparePlain() (through *http.Transport, no *refusal) {
 	switch {
 	case no != nil:
 		return nil, no
-	case h.Port == reach.TLSPort:
-		return nil, refuseTLS
 	case !methodAllowed(x.r.Method):
 		return nil, refuseMethod
 	case wantsUpgrade(x.r.Header):

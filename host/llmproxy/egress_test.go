@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"crypto/tls"
-	"encoding/base64"
 	"fmt"
 	"io"
 	"net"
@@ -150,7 +149,7 @@ func tunnelTo(t *testing.T, proxy, target, password string) (net.Conn, *http.Res
 	c.SetDeadline(time.Now().Add(20 * time.Second))
 	fmt.Fprintf(c, "CONNECT %s HTTP/1.1\r\nHost: x\r\n", target)
 	if password != "" {
-		fmt.Fprintf(c, "Proxy-Authorization: Basic %s\r\n", base64.StdEncoding.EncodeToString([]byte("session:"+password)))
+		fmt.Fprintf(c, "Proxy-Authorization: %s\r\n", basic("session", password))
 	}
 	fmt.Fprint(c, "\r\n")
 	resp, err := http.ReadResponse(bufio.NewReaderSize(c, 16), &http.Request{Method: http.MethodConnect})
@@ -175,8 +174,8 @@ func TestSharedWayOut(t *testing.T) {
 			t.Fatalf("%q, %v", got, err)
 		}
 	}
-	if _, resp := tunnelTo(t, proxy, echo, ""); resp.StatusCode != http.StatusProxyAuthRequired || resp.Header.Get("Proxy-Authenticate") == "" {
-		t.Errorf("without a password: %s", resp.Status)
+	if _, resp := tunnelTo(t, proxy, echo, ""); resp.StatusCode != http.StatusProxyAuthRequired || resp.Header.Get("Proxy-Authenticate") == "" || !resp.Close {
+		t.Errorf("without a password: %s, close %v", resp.Status, resp.Close)
 	}
 	if _, resp := tunnelTo(t, proxy, echo, strings.Repeat("x", 43)); resp.StatusCode != http.StatusProxyAuthRequired {
 		t.Errorf("with another password: %s", resp.Status)

@@ -25,7 +25,7 @@ type tunnel struct {
 	client net.Conn // conn's own, which the kernel can move bytes of
 	early  []byte   // what came with the request
 	line   line
-	last   atomic.Int64 // when a byte last moved, in nanoseconds since 1970
+	last   atomic.Int64 // when a byte last moved, or a side ended, in nanoseconds since 1970
 	half   atomic.Bool  // one side has ended
 
 	mu     sync.Mutex
@@ -138,6 +138,7 @@ func (t *tunnel) open() bool {
 		if err != nil {
 			t.line.code = code
 			if alert := alerts[code]; alert != nil {
+				t.client.SetWriteDeadline(time.Now().Add(lingerTime)) // the one of the ClientHello may be over
 				t.client.Write(alert)
 				t.conn.drain()
 			}
@@ -146,11 +147,15 @@ func (t *tunnel) open() bool {
 		rest := t.early[len(t.early)-early.Len():]
 		t.early = append(seen, rest...)
 	}
-	remote.SetWriteDeadline(time.Now().Add(idleTunnel))
-	n, err := remote.Write(t.early)
-	t.line.in, t.early = int64(n), nil
+	if len(t.early) > 0 {
+		remote.SetWriteDeadline(time.Now().Add(idleTunnel))
+		n, err := remote.Write(t.early)
+		if t.line.in, t.early = int64(n), nil; err != nil {
+			return false
+		}
+	}
 	t.client.SetDeadline(time.Time{})
-	return err == nil
+	return true
 }
 
 var errIdle = errors.New("no byte moved for too long")
@@ -208,6 +213,7 @@ func (t *tunnel) move(to, from net.Conn, count *int64) (err error) {
 		}
 		switch {
 		case err == nil:
+			t.touch() // the minute counts from here
 			t.half.Store(true)
 			to.SetReadDeadline(t.deadline())
 			return closeWrite(to)
@@ -239,6 +245,9 @@ func (t *tunnel) await(c net.Conn) (within time.Duration, err error) {
 			return min(left, burst), nil // TLS, to the host's own proxy: only a read tells
 		}
 		tcp.SetReadDeadline(until)
+		if t.deadline().Before(until) {
+			continue // the other side ended just now, and its deadline was earlier
+		}
 		if err := awaitReadable(tcp); !errors.Is(err, os.ErrDeadlineExceeded) {
 			return burst, err
 		}

@@ -198,6 +198,10 @@ func (x *exchange) refuse(no *refusal) {
 	if no.status == http.StatusMethodNotAllowed {
 		h["Allow"] = []string{"GET, HEAD, POST, PUT, PATCH, DELETE"}
 	}
+	if no.status == http.StatusProxyAuthRequired {
+		h["Proxy-Authenticate"] = []string{`Basic realm="session"`}
+		h["Connection"] = []string{"close"}
+	}
 	if no.retryAfter > 0 {
 		h["Retry-After"] = []string{strconv.Itoa(no.retryAfter)}
 	}
