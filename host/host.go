@@ -14,6 +14,7 @@ type Config struct {
 	Places  state.Places
 	Environ []string     // the environment that children start from
 	Warn    func(string) // takes a warning for the person, one line
+	Hint    func(string) // takes what would help a person's launch, one line; nil: it is not looked for
 	Broker  *Broker
 
 	// Of a long-lived host:

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -91,6 +92,7 @@ func (h *Host) plan(r *Request, io Stdio) (*Plan, error) {
 		return p, err
 	}
 	h.planTools(p, template)
+	h.hintNeeds(p)
 	return p, h.planProtection(p, template)
 }
 
@@ -110,6 +112,7 @@ func (r *Request) template(set *settings.Settings) (settings.Template, error) {
 	case r.Kind == wire.KindClaude && t.Command == "":
 		t.Command = settings.Claude.Command
 	}
+	t.Read, t.ReadWrite = slices.Concat(t.Read, r.Read), slices.Concat(t.ReadWrite, r.ReadWrite) // judged as those are
 	return set.Expand(t, cmp.Or(r.ProjectPath, r.Directory), r.ProjectID)
 }
 

@@ -22,6 +22,9 @@ import (
 // planSandbox refuses a launch whose sandbox cannot be had here, and names the folders that the session gets.
 func (h *Host) planSandbox(p *Plan, t settings.Template) error {
 	if !p.Sandboxed {
+		if len(p.request.Read)+len(p.request.ReadWrite) > 0 {
+			return invalid("--read and --write add to a sandbox, and the session has none")
+		}
 		return nil
 	}
 	if err := shim.SandboxSupported(); err != nil {

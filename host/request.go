@@ -31,6 +31,8 @@ type Request struct {
 	ExtraArgs   []string
 	Env         map[string]string
 	AllowHosts  []string      // hosts that a closed network reaches beside the template's (N01)
+	Read        []string      // beside the template's entries (X05)
+	ReadWrite   []string      // likewise
 	KeepEnv     []string      // names that the target keeps although they look like credentials
 	Cols, Rows  int           // pty: size of the terminal
 	Idle        time.Duration // 0: never

@@ -22,6 +22,7 @@ type Outcome struct {
 	Installer string   // what sets up the agent's package, if that was left out
 	Refused   []string // entries of "hosts" that would have covered what the session was refused (N04)
 	More      int      // attempts that were refused beside those
+	Missed    []string // what the sandbox is known to have kept from a target that failed (U03)
 	Lost      string   // which requests found no upstream, and why
 	Resume    string   // the conversation that the agent can continue, in its configuration folder
 }
@@ -66,6 +67,7 @@ func (h *Host) Run(r *Request) (out Outcome, err error) {
 	}
 	if failed == nil {
 		running.AuditEnd()
+		out.Missed = running.Plan.missed(out.End)
 		if plan := running.Plan; plan.agent != nil && plan.agent.Command == settings.Claude.Command && plan.config != "" {
 			out.Resume = conversation(plan.config, r.Directory, before)
 		}

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -51,6 +53,25 @@ func (f *flags) launchRequest(prefix string, args []string) (r *host.Request, co
 	}
 	r.Directory = dir
 	return r, 0, true
+}
+
+// pathFlag is a flag that may be given several times, each with a path as a template's entries have it; one of this folder is
+// made absolute. An ending / stays: it says that a missing one is a folder.
+func (f *flags) pathFlag(to *[]string, name, usage string) {
+	f.Func(name, usage, func(v string) error {
+		if v == "" {
+			return errors.New("want a path")
+		}
+		if v != "~" && !strings.HasPrefix(v, "~/") && !filepath.IsAbs(v) {
+			dir, err := os.Getwd()
+			if err != nil {
+				return err
+			}
+			v = dir + "/" + v
+		}
+		*to = append(*to, v)
+		return nil
+	})
 }
 
 // refuse refuses a launch that no host has seen yet, with an audit row where the state folder is known.

@@ -38,6 +38,9 @@ func run(args []string) int {
 		hosts = append(hosts, v)
 		return nil
 	})
+	var read, write []string
+	f.pathFlag(&read, "read", "`PATH` the session may read this too, with all below; may be given several times")
+	f.pathFlag(&write, "write", "`PATH` the session may also change this; may be given several times")
 	var dry, asJSON bool
 	f.BoolVar(&dry, "dry-run", false, "show what would be launched, and make nothing")
 	f.BoolVar(&asJSON, "json", false, "with --dry-run: print a JSON object")
@@ -46,12 +49,12 @@ func run(args []string) int {
 	if !ok {
 		return code
 	}
-	r.KeepEnv, r.AllowHosts = keep, hosts
+	r.KeepEnv, r.AllowHosts, r.Read, r.ReadWrite = keep, hosts, read, write
 	places, err := f.places(shimPath)
 	if err != nil {
 		return f.refuse(r, wire.SandboxUnavailable, err)
 	}
-	h := host.New(host.Config{Places: places, Environ: os.Environ(), Warn: warn, Broker: host.NewBroker(places, warn)})
+	h := host.New(host.Config{Places: places, Environ: os.Environ(), Warn: warn, Hint: hint, Broker: host.NewBroker(places, warn)})
 	if dry {
 		return dryRun(h, r, asJSON)
 	} else if asJSON {
@@ -96,6 +99,9 @@ func hints(r *host.Request, end host.Outcome) {
 	}
 	if len(end.Refused) > 0 {
 		hint(refusedHosts(r.TemplateID, end.Refused, end.More))
+	}
+	if len(end.Missed) > 0 {
+		hint(fmt.Sprintf("closed to the target, should it have looked there: %s: %s why PATH says what opens one", strings.Join(end.Missed, ", "), called()))
 	}
 	if end.Lost != "" {
 		hint(end.Lost)

@@ -30,7 +30,6 @@ const maxNamed = 200 // files and folders looked at
 func (b *builder) named() error {
 	// The same holds for what a built-in template reads where it is there: nobody named that either.
 	b.grants = slices.DeleteFunc(b.grants, func(g grant) bool { return g.optional && b.closedTo(g) != "" })
-	var refused []string
 	seen := map[string]bool{}
 	all := slices.Clone(b.spec.Named)
 	for i := 0; i < len(all) && i < maxNamed; i++ {
@@ -51,14 +50,14 @@ func (b *builder) named() error {
 		more, why := b.nameable(n, g, granted)
 		switch {
 		case why != "":
-			refused = append(refused, fmt.Sprintf("%q (%s: %s)", p.spelled, n.By, why))
+			b.unread = append(b.unread, fmt.Sprintf("%q (%s: %s)", p.spelled, n.By, why))
 		case !granted:
 			b.add(g)
 		}
 		all = append(all, more...)
 	}
-	if len(refused) > 0 {
-		b.warnings = append(b.warnings, "your configuration names what this session cannot read: "+someOf(refused)+
+	if len(b.unread) > 0 {
+		b.warnings = append(b.warnings, "your configuration names what this session cannot read: "+someOf(b.unread)+
 			": a template grants a place by naming it in read")
 	}
 	return nil

@@ -46,6 +46,7 @@ type Profile struct {
 	Ext      string   // ".json" or ".sb"
 	Network  string   // shim.NetworkOpen, NetworkModel or NetworkNone
 	Warnings []string // for the user, at most one line each
+	Unread   []string // what the person's configuration names and the session cannot read, each with the reason
 	Create   []string // folders to make 0700 before the start, parents first
 	Writable []string // folders granted for writing, without links: the working directory, then the others
 	Changed  []string // single files that a template grants for writing, without links
@@ -73,7 +74,7 @@ func build(spec Spec, sys facts) (Profile, error) {
 	if err != nil {
 		return Profile{}, err
 	}
-	p := Profile{Network: r.network, Warnings: r.warnings, Create: r.create, Writable: r.writable(), Changed: r.writableFiles(), Closed: r.closed(), rules: r, spec: spec}
+	p := Profile{Network: r.network, Warnings: r.warnings, Unread: r.unread, Create: r.create, Writable: r.writable(), Changed: r.writableFiles(), Closed: r.closed(), rules: r, spec: spec}
 	if spec.GOOS == "darwin" {
 		p.Ext = ".sb"
 		p.Text, err = renderSBPL(&r)
@@ -164,6 +165,7 @@ type rules struct {
 	network  string
 	port     int
 	warnings []string
+	unread   []string
 	create   []string
 }
 
