@@ -24,7 +24,7 @@ func BenchmarkProvider(b *testing.B) {
 	broker := NewBroker(state.Places{Settings: settings, Named: true}, func(string) {})
 	b.ReportAllocs()
 	for b.Loop() {
-		p, err := broker.provider("client")
+		p, err := broker.provider("client", "")
 		if err != nil {
 			b.Fatal(err)
 		}

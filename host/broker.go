@@ -134,19 +134,23 @@ func (b *Broker) Close() {
 	}
 }
 
-// provider is where a client's next request goes, with which credential (P09); "" is the device route's client.
-func (b *Broker) provider(clientID string) (llmproxy.Provider, error) {
-	p, _, err := b.warnedProvider(clientID)
+// provider is where a client's next request goes, with which credential (P09), to the model or to a service; "" is the device
+// route's client.
+func (b *Broker) provider(clientID, service string) (llmproxy.Provider, error) {
+	p, _, err := b.warnedProvider(clientID, service)
 	return p, err
 }
 
 // warnedProvider also returns what a launch warns of (T06).
-func (b *Broker) warnedProvider(clientID string) (to llmproxy.Provider, warnings []string, err error) {
+func (b *Broker) warnedProvider(clientID, service string) (to llmproxy.Provider, warnings []string, err error) {
 	set, err := b.settings.Load(b.places.Settings, b.places.Named)
 	if err != nil {
 		return to, nil, err
 	}
 	access, err := set.Access(clientID)
+	if service != "" {
+		access, err = set.ServiceAccess(service)
+	}
 	if err != nil {
 		return to, nil, err
 	}
@@ -155,7 +159,7 @@ func (b *Broker) warnedProvider(clientID string) (to llmproxy.Provider, warnings
 
 // providerOf reads the credential.
 func providerOf(a settings.Access) (to llmproxy.Provider, warnings []string, err error) {
-	to.Auth = a.Auth
+	to.Auth, to.Own = a.Auth, a.Own()
 	to.Limits = llmproxy.Limits{Paths: a.Paths, Methods: a.Methods, PerMinute: a.PerMinute, Total: a.Requests}
 	if to.Upstream, err = url.Parse(a.Upstream); err != nil {
 		return to, nil, err
@@ -171,7 +175,7 @@ func (b *Broker) policy() (llmproxy.Policy, error) {
 		return llmproxy.Policy{}, err
 	}
 	p := set.Effective()
-	return llmproxy.Policy{Allowed: p.AllowedClientIDs, Subscription: p.SubscriptionClientIDs,
+	return llmproxy.Policy{Allowed: p.AllowedClientIDs, Subscription: p.SubscriptionClientIDs, OwnKey: set.OwnKeys(),
 		Idle: time.Duration(p.IdleTimeoutSeconds) * time.Second}, nil
 }
 
@@ -190,7 +194,7 @@ func (b *Broker) audit(e llmproxy.Event) {
 }
 
 // mintPairing makes the pairing that a brokered launch gets in place of the token (B01), or that stands for the way out of
-// one that reaches hosts by name (N02). It ends with the launch.
+// one that reaches hosts by name (N02) or services (A04). It ends with the launch.
 func (r *Running) mintPairing() error {
 	b, base, own := r.host.config.Broker, "", ""
 	var err error
@@ -207,7 +211,7 @@ func (r *Running) mintPairing() error {
 	p := r.Plan
 	brokered := p.Credential == wire.CredentialPairing
 	session, pairing, err := proxy.CreateForLaunch(llmproxy.Launch{ClientID: p.clientID, Own: own, NoModel: !brokered,
-		Hosts: p.hosts, Template: p.TemplateID, ByHand: p.request.Kind == wire.KindRun})
+		Hosts: p.hosts, Services: p.serviceIDs(), Template: p.TemplateID, ByHand: p.request.Kind == wire.KindRun})
 	if err != nil {
 		return err
 	}
@@ -220,14 +224,13 @@ func (r *Running) mintPairing() error {
 	})
 	r.pairing.Store(&session)
 	r.PairingID = session.ID
-	r.env = withPassword(r.env, pairing)
+	r.env = p.brokeredEnv(withPassword(r.env, pairing), base, pairing)
+	r.fill(pairing, base)
 	if !brokered {
 		pairing.Wipe()
 		return nil
 	}
 	r.token = pairing
-	r.env = brokeredEnv(r.env, settings.Claude.BaseURL, base)
-	r.fill(pairing, base)
 	return nil
 }
 

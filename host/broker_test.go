@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestBrokeredEnv: a launch's requests to the model proxy go to no other proxy.
-func TestBrokeredEnv(t *testing.T) {
+// TestPastProxies: a launch's requests to the model proxy go to no other proxy.
+func TestPastProxies(t *testing.T) {
 	const base = "http://127.0.0.1:1/sandbox"
 	for _, c := range []struct {
 		name      string
@@ -18,7 +18,7 @@ func TestBrokeredEnv(t *testing.T) {
 		{"one exception serves both", []string{"HTTP_PROXY=p", "NO_PROXY=a,b"}, []string{"HTTP_PROXY=p", "ANTHROPIC_BASE_URL=" + base, "NO_PROXY=a,b,127.0.0.1", "no_proxy=a,b,127.0.0.1"}},
 		{"each its own", []string{"ALL_PROXY=p", "NO_PROXY=a", "no_proxy=b"}, []string{"ALL_PROXY=p", "ANTHROPIC_BASE_URL=" + base, "NO_PROXY=a,127.0.0.1", "no_proxy=b,127.0.0.1"}},
 	} {
-		if got := brokeredEnv(slices.Clone(c.env), "ANTHROPIC_BASE_URL", base); !slices.Equal(got, c.want) {
+		if got := pastProxies(slices.Clone(c.env), []string{"ANTHROPIC_BASE_URL=" + base}); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}

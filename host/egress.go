@@ -68,8 +68,10 @@ func (p *Plan) ownNetwork() bool {
 	return OwnNetworks && p.network != shim.NetworkOpen && p.Sandboxed
 }
 
-// listens says whether the session reaches the host's proxy, for the model or for hosts by name.
-func (p *Plan) listens() bool { return p.network == shim.NetworkModel || len(p.hosts) > 0 }
+// listens says whether the session reaches the host's proxy, for the model, for hosts by name or for services.
+func (p *Plan) listens() bool {
+	return p.network == shim.NetworkModel || len(p.hosts) > 0 || len(p.services) > 0
+}
 
 // proxied is the environment that children start from, with what leads programs to the session's way out (N02). The
 // host's own proxy is not the session's: it is out of its reach. Port is that of the shared listener, where that is used.

@@ -139,10 +139,10 @@ func lookup(environ []string, name string) (value string) {
 	return value
 }
 
-// brokeredEnv leads a target to the model proxy: the variable names its base URL, and an HTTP proxy of the environment is
-// not used for it. That proxy could not reach this loopback, and must not see the pairing. Both spellings of the exception
-// are set, since a program may look at the first that it finds.
-func brokeredEnv(env []string, variable, base string) []string {
+// pastProxies sets the host's own variables, which lead a target to the model proxy, and keeps an HTTP proxy of the environment
+// from being used for it. That proxy could not reach this loopback, and must not see the pairing. Both spellings of the
+// exception are set, since a program may look at the first that it finds.
+func pastProxies(env, own []string) []string {
 	value, proxied := map[string]string{}, false
 	for _, kv := range env {
 		name, v, _ := strings.Cut(kv, "=")
@@ -152,7 +152,6 @@ func brokeredEnv(env []string, variable, base string) []string {
 			proxied = proxied || v != ""
 		}
 	}
-	own := []string{variable + "=" + base}
 	if proxied {
 		for _, names := range [][2]string{{"NO_PROXY", "no_proxy"}, {"no_proxy", "NO_PROXY"}} {
 			past := cmp.Or(value[names[0]], value[names[1]])

@@ -26,8 +26,15 @@ func (r *Running) Pairing() (llmproxy.Pairing, bool) {
 // planFills refuses a template that wants a pairing in a launch that has none: the program would take a mark for its key
 // (A02).
 func (p *Plan) planFills(t settings.Template) error {
-	if p.Credential != wire.CredentialPairing && len(t.Fills) > 0 {
-		return invalid(`template %q uses %s, which only a launch with a pairing can fill in: give it "credential": "pairing", or say --credential pairing`, t.ID, t.Fills[0])
+	for _, f := range t.Fills {
+		brokered, served := p.Credential == wire.CredentialPairing, len(p.services) > 0
+		switch {
+		case f.Mark == settings.ServiceURLMark && !served:
+			return invalid(`template %q uses %s, which only a sandboxed launch with services can fill in: give it "services"`, t.ID, f)
+		case f.Mark == settings.PairingMark && served:
+		case f.Mark != settings.ServiceURLMark && !brokered:
+			return invalid(`template %q uses %s, which only a launch with a pairing can fill in: give it "credential": "pairing", or say --credential pairing`, t.ID, f)
+		}
 	}
 	p.fills = t.Fills
 	return nil
@@ -37,7 +44,8 @@ func (p *Plan) planFills(t settings.Template) error {
 // into no argument of another target than the template's command.
 func (r *Running) fill(pairing credential.Secret, base string) {
 	p := r.Plan
-	marks := strings.NewReplacer(settings.PairingMark, string(pairing.Reveal()), settings.BaseURLMark, base)
+	marks := strings.NewReplacer(settings.PairingMark, string(pairing.Reveal()), settings.BaseURLMark, base, settings.ServiceURLMark, serviceURL(base))
+	open := strings.NewReplacer(settings.BaseURLMark, base, settings.ServiceURLMark, serviceURL(base)) // where everybody can look
 	for _, f := range p.fills {
 		if _, other := p.request.Env[f.Name]; other || f.Name == "" {
 			continue
@@ -49,6 +57,6 @@ func (r *Running) fill(pairing credential.Secret, base string) {
 		}
 	}
 	for i := range p.ownArgs {
-		p.argv[1+i] = strings.ReplaceAll(p.argv[1+i], settings.BaseURLMark, base)
+		p.argv[1+i] = open.Replace(p.argv[1+i])
 	}
 }

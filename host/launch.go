@@ -71,7 +71,7 @@ func (h *Host) launch(p *Plan, io Stdio) (r *Running, err error) {
 			return r, unavailable(err)
 		}
 	}
-	if p.Credential == wire.CredentialPairing || len(p.hosts) > 0 {
+	if p.paired() {
 		if err := r.mintPairing(); err != nil {
 			return r, unavailable(fmt.Errorf("pairing: %w", err))
 		}

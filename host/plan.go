@@ -35,6 +35,7 @@ type Plan struct {
 	token     credential.Secret // what descriptor 5 will carry, if it is known by now
 	network   string            // shim.NetworkOpen, NetworkModel or NetworkNone, as the template says
 	hosts     reach.Hosts       // what a closed network reaches beside (N01)
+	services  []service         // what the session reaches with a credential that stays outside (A04)
 	profile   *sandbox.Profile  // nil: unsandboxed, or the caller brought a profile
 	terminals []string          // those on descriptors 0 to 2, where a profile names them (macOS)
 	temp      string            // folder of the session's own, removed at its end
@@ -74,7 +75,7 @@ func (h *Host) plan(r *Request, io Stdio) (*Plan, error) {
 	if p.argv, err = h.command(p, template); err != nil {
 		return p, err
 	}
-	if err := h.decideCredential(p, template, set.ClaudeTokenFile != ""); err != nil {
+	if err := h.decideCredential(p, template, set); err != nil {
 		return p, err
 	}
 	if err := h.readToken(p, set); err != nil {
@@ -149,9 +150,12 @@ func (h *Host) command(p *Plan, t settings.Template) ([]string, error) {
 	return append(append([]string(nil), argv...), r.ExtraArgs...), nil
 }
 
-// decideCredential says what the launch hands its target, and with which network.
-func (h *Host) decideCredential(p *Plan, t settings.Template, configured bool) error {
-	r := p.request
+// decideCredential says what the launch hands its target, which services it reaches, and with which network.
+func (h *Host) decideCredential(p *Plan, t settings.Template, set *settings.Settings) error {
+	if err := h.planServices(p, t, set); err != nil {
+		return err
+	}
+	r, configured := p.request, set.ClaudeTokenFile != ""
 	give, err := chooseCredential(r, p.Sandboxed, t, configured)
 	if err != nil {
 		return err
@@ -257,7 +261,7 @@ func (h *Host) readToken(p *Plan, set *settings.Settings) error {
 		h.warnAll(warnings)
 		return err
 	case p.Credential == wire.CredentialPairing:
-		provider, warnings, err := h.config.Broker.warnedProvider(p.clientID)
+		provider, warnings, err := h.config.Broker.warnedProvider(p.clientID, "")
 		provider.Credential.Wipe()
 		h.warnAll(warnings)
 		return err

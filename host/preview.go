@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"hostshim/host/credential"
 	"hostshim/host/reach"
 	"hostshim/host/sandbox"
-	"hostshim/host/settings"
 	"hostshim/host/wire"
 	"hostshim/shim"
 )
@@ -23,14 +23,16 @@ type Preview struct {
 	Sandbox    bool             `json:"sandbox"`
 	Credential string           `json:"credential"`
 	Network    string           `json:"network"`
-	Hosts      []string         `json:"hosts"` // that a closed network reaches too
+	Hosts      []string         `json:"hosts"`    // that a closed network reaches too
+	Services   []string         `json:"services"` // that it may use
 	Grants     []sandbox.Grant  `json:"grants"`
 	Closed     []sandbox.Closed `json:"denied"`
 	Protected  []string         `json:"protected"`   // granted, and yet not to be written
 	Names      []string         `json:"environment"` // variables
 
-	profile *sandbox.Profile
-	hosts   reach.Hosts
+	profile  *sandbox.Profile
+	hosts    reach.Hosts
+	services []service
 }
 
 // Preview plans a launch, with the error that it would be refused with. It writes nothing and no audit row.
@@ -46,11 +48,12 @@ func (h *Host) Preview(r *Request, io Stdio) (*Preview, error) {
 	}
 	p.token.Wipe()
 	env := p.env
-	if p.Credential == wire.CredentialPairing {
-		env = brokeredEnv(slices.Clone(env), settings.Claude.BaseURL, "")
+	if p.paired() {
+		env = p.brokeredEnv(slices.Clone(env), "", credential.Secret{})
 	}
 	v := &Preview{TemplateID: p.TemplateID, Directory: r.Directory, Sandbox: p.Sandboxed, Credential: p.Credential, Network: p.network,
-		Grants: []sandbox.Grant{}, Closed: []sandbox.Closed{}, Protected: []string{}, Names: []string{}, Hosts: []string{}, profile: p.profile, hosts: p.hosts}
+		Grants: []sandbox.Grant{}, Closed: []sandbox.Closed{}, Protected: []string{}, Names: []string{}, Hosts: []string{}, Services: p.serviceIDs(),
+		profile: p.profile, hosts: p.hosts, services: p.services}
 	for _, pattern := range p.hosts {
 		v.Hosts = append(v.Hosts, entryText(pattern))
 	}
@@ -102,6 +105,10 @@ func (v *Preview) WhyHost(text string) (sandbox.Answer, error) {
 				a.Could, a.By = true, fmt.Sprintf("hosts of the template has %q", entryText(pattern))
 				return a, nil
 			}
+		}
+		if s := v.serviceAt(h); s != nil {
+			a.Could, a.By = true, s.way()
+			return a, nil
 		}
 		a.By, a.Key, a.Value = "no entry of hosts covers it, and the network is closed", "hosts", h.Entry()
 	}

@@ -95,7 +95,7 @@ func (h *Host) planEnv(p *Plan, t settings.Template) error {
 		return invalid("%v", err)
 	}
 	p.env = env
-	return nil
+	return p.checkGitConfig()
 }
 
 // planProfile makes the profile's text. It stays in memory until the launch.

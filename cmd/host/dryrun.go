@@ -42,6 +42,9 @@ func showPreview(v *host.Preview) {
 	if len(v.Hosts) > 0 {
 		show("Hosts", strings.Join(v.Hosts, " "))
 	}
+	if len(v.Services) > 0 {
+		show("Services", strings.Join(v.Services, " "))
+	}
 	var system []string
 	for _, g := range v.Grants {
 		name := "Read"

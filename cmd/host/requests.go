@@ -12,8 +12,8 @@ import (
 )
 
 const requestsMore = `
-One line a request of a session to the model, refused ones included, and one a connection to another host where a template
-opens some. Those of a running host are among them.
+One line a request of a session to the model or a service, refused ones included, and one a connection to another host
+where a template opens some. Those of a running host are among them.
 `
 
 // requestRow is a line of the model proxy's, of a request (P12) or of a connection to another host (N04).
@@ -23,6 +23,7 @@ type requestRow struct {
 	Message  string `json:"msg"`
 	Session  string `json:"session"` // the pairing's id
 	ClientID string `json:"client_id"`
+	Service  string `json:"service"` // "": the model
 	Method   string `json:"method"`
 	Path     string `json:"path"`
 	Host     string `json:"host"`
@@ -110,6 +111,9 @@ func (r requestRow) cells(now time.Time) []string {
 		result += " " + r.Outcome
 	}
 	what := r.Method + " " + strings.TrimPrefix(r.Path, "/sandbox")
+	if rest, ok := strings.CutPrefix(r.Path, "/service/"+r.Service); ok && r.Service != "" {
+		what = r.Method + " " + r.Service + ":" + rest
+	}
 	if r.Host != "" {
 		what = "CONNECT " + r.Host + ":" + portText(r.Port)
 	} else if r.Method == "" {

@@ -52,6 +52,9 @@ func showStatus(s doctor.Status) {
 	for _, c := range s.Clients {
 		show("Client "+c.ID, c.Text)
 	}
+	for _, c := range s.Services {
+		show("Service "+c.ID, c.Text)
+	}
 	for _, d := range s.Denied {
 		name := "Denied"
 		if d.ReadOnly {

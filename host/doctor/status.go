@@ -22,7 +22,8 @@ type Status struct {
 	Sandbox   string           `json:"sandbox"`
 	Templates []StatusTemplate `json:"templates"`
 	Clients   []StatusTemplate `json:"clients"` // of the model proxy, that have settings of their own
-	Denied    []sandbox.Closed `json:"denied"`  // what every sandbox is denied (X06, X12, X16)
+	Services  []StatusTemplate `json:"services"`
+	Denied    []sandbox.Closed `json:"denied"` // what every sandbox is denied (X06, X12, X16)
 	Warnings  []string         `json:"warnings"`
 	Problems  []string         `json:"problems"`
 	Host      *wire.Host       `json:"host,omitempty"` // the one that runs; nil: none does
@@ -37,7 +38,7 @@ type StatusPaths struct {
 	ClaudeTokenFile string `json:"claude_token_file"`
 }
 
-// StatusTemplate is a template in force, or a client of the model proxy. Of variables it has the names alone.
+// StatusTemplate is a template in force, or a client or a service of the model proxy. Of variables it has the names alone.
 type StatusTemplate struct {
 	ID   string `json:"id"`
 	Text string `json:"text"` // key: value, key: value
@@ -79,7 +80,7 @@ func Look(p state.Places) Status {
 
 // look does not try what starts a process.
 func look(p state.Places) (s Status, problems []problem) {
-	s = Status{Version: shim.Version, Sandbox: "available", Templates: []StatusTemplate{}, Clients: []StatusTemplate{}, Denied: []sandbox.Closed{}, Warnings: []string{}, Problems: []string{},
+	s = Status{Version: shim.Version, Sandbox: "available", Templates: []StatusTemplate{}, Clients: []StatusTemplate{}, Services: []StatusTemplate{}, Denied: []sandbox.Closed{}, Warnings: []string{}, Problems: []string{},
 		Paths: StatusPaths{Settings: p.Settings, State: p.State, Data: p.Data, Shim: p.Shim}}
 	found := func(check string, err error) {
 		if err != nil {
@@ -107,6 +108,10 @@ func look(p state.Places) (s Status, problems []problem) {
 			own, _ := set.Access(id) // lookAtTokens says what is wrong with it
 			s.Clients = append(s.Clients, shown(id, own.Shown()))
 			found(checkAgents, installed(set.AgentOf(id), id))
+		}
+		for _, id := range set.Services() {
+			own, _ := set.ServiceAccess(id)
+			s.Services = append(s.Services, shown(id, own.Shown()))
 		}
 	}
 	if err := shim.SandboxSupported(); err != nil {

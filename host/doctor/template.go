@@ -38,6 +38,7 @@ func lookAtTemplate(set *settings.Settings, t settings.Template) (wrong []error,
 			wrong = append(wrong, fmt.Errorf("%s%s was installed without its set-up: node %s", name, program, installer))
 		}
 	}
+	wrong = append(wrong, lookAtServices(set, t)...)
 	if !t.Sandboxed() {
 		return wrong, warnings
 	}
@@ -49,4 +50,14 @@ func lookAtTemplate(set *settings.Settings, t settings.Template) (wrong []error,
 		warnings = append(warnings, name+entry+" is not there, and is left out")
 	}
 	return wrong, warnings
+}
+
+// lookAtServices says which services a template names that there are not. A file that cannot be used is found with the others.
+func lookAtServices(set *settings.Settings, t settings.Template) (wrong []error) {
+	for _, id := range t.Services {
+		if access, err := set.ServiceAccess(id); access.Upstream == "" {
+			wrong = append(wrong, fmt.Errorf("template %q: services: %w", t.ID, err))
+		}
+	}
+	return wrong
 }

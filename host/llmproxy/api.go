@@ -9,6 +9,7 @@ import (
 	"math"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -34,15 +35,16 @@ type Launch struct {
 	Own      string      // base URL of the only listener that takes the pairing, which ServeSession serves (B04); "": the shared one does
 	NoModel  bool        // the pairing is for the way out alone, and no policy is asked
 	Hosts    reach.Hosts // what the session may reach by name (N01)
-	Template string      // where they are listed
-	ByHand   bool        // --allow-host adds to them
+	Services []string    // that it may use (A04)
+	Template string      // where both are listed
+	ByHand   bool        // --allow-host adds to the hosts
 }
 
 // CreateForLaunch makes the pairing of a launch, which the caller revokes when the launch ends. It may stay unused for
 // a day, because a person may leave an agent waiting overnight. It does not count towards the bound, which is for
 // pairings that somebody forgets. With hosts the pairing has a way out, which the caller ends.
 func (p *Proxy) CreateForLaunch(l Launch) (Pairing, credential.Secret, error) {
-	wanted := Pairing{ClientID: l.ClientID, Idle: maxIdle, launch: true, own: l.Own}
+	wanted := Pairing{ClientID: l.ClientID, Idle: maxIdle, launch: true, own: l.Own, services: l.Services, template: l.Template}
 	if l.NoModel {
 		wanted.noModel, wanted.Idle = true, math.MaxInt64
 	}
@@ -71,6 +73,7 @@ func (p *Proxy) admit(wanted Pairing) (Pairing, credential.Secret, error) {
 		policy, err := p.config.Policy()
 		if err == nil {
 			wanted.Idle, err = policy.admit(wanted.ClientID, wanted.Idle)
+			wanted.ownKey = slices.Contains(policy.OwnKey, wanted.ClientID)
 		}
 		if err != nil {
 			return Pairing{}, credential.Secret{}, err

@@ -51,10 +51,10 @@ func newBench(b *testing.B) *bench {
 
 	config := plainConfig()
 	config.Log = slogTo(io.Discard)
-	config.Provider = func(string) (Provider, error) {
+	config.Provider = func(string, string) (Provider, error) {
 		return Provider{Upstream: &url.URL{Scheme: "http", Host: x.direct}, Credential: credential.NewSecret([]byte("sk-ant-oat01-bench"))}, nil
 	}
-	x.own = testing.AllocsPerRun(100, func() { config.Provider("") })
+	x.own = testing.AllocsPerRun(100, func() { config.Provider("", "") })
 	p := New(config)
 	b.Cleanup(func() { p.Close() })
 	l, err := net.Listen("tcp", "127.0.0.1:0")

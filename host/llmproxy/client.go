@@ -19,11 +19,12 @@ type Provider struct {
 	Credential credential.Secret // the proxy wipes it
 	Auth       string            // how the credential is sent, as credential.ValidAuth has it; "" goes by the credential (P08)
 	Limits     Limits
+	Own        bool // the credential is the client's own, or the service's
 }
 
-// Limits are what a client's requests may do. The zero value limits nothing.
+// Limits are what requests of a client, or to a service, may do. The zero value limits nothing.
 type Limits struct {
-	Paths     []string // nil allows all; one that ends in * allows what begins like it
+	Paths     []string // nil allows all; one that ends in * allows what begins like it; fetch: or push: before a repository is for git
 	Methods   []string // nil allows all
 	PerMinute int      // requests of one session in any minute; 0: no limit
 	Total     int      // requests of one session in all; 0: no limit
@@ -78,34 +79,16 @@ func keyInQuery(query string) bool {
 	return false
 }
 
-// allow reports whether the limits let a request through; target is what the upstream is asked for.
-func (l Limits) allow(method, target string) bool {
-	path, _ := splitTarget(target)
-	decoded, err := url.PathUnescape(path)
-	return err == nil && (l.Methods == nil || slices.Contains(l.Methods, method)) &&
-		(l.Paths == nil || slices.ContainsFunc(l.Paths, func(pattern string) bool { return pathMatches(pattern, decoded) }))
-}
-
-// pathMatches compares a decoded path with an entry of Limits.Paths. Below a * only a plain path matches: an upstream
-// may take a second escape, a backslash, an empty segment or a dot for the way to somewhere else.
-func pathMatches(pattern, decoded string) bool {
-	prefix, open := strings.CutSuffix(pattern, "*")
-	if !open {
-		return decoded == pattern
-	}
-	plain := !strings.ContainsAny(decoded, `%\;`) && !strings.Contains(decoded, "//") && !strings.Contains(decoded+"/", "/./")
-	return plain && strings.HasPrefix(decoded, prefix)
-}
-
-// spend counts a request that is about to go upstream, unless it is over a limit.
-func (r *registry) spend(id string, l Limits) *refusal {
+// spend counts a request that is about to go upstream, unless it is over a limit. One to a service is none of those to the
+// model that a client may make.
+func (r *registry) spend(id string, l Limits, model bool) *refusal {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	e, now := r.find(id), r.now().run
 	if e == nil {
 		return refusePairing // it ended a moment ago
 	}
-	if l.Total > 0 && e.pairing.Requests >= l.Total {
+	if l.Total > 0 && e.spent >= l.Total {
 		return &refusal{http.StatusForbidden, "quota_exceeded", fmt.Sprintf("the session has made the %d requests that its client allows", l.Total), 0}
 	}
 	if l.PerMinute > 0 {
@@ -122,6 +105,9 @@ func (r *registry) spend(id string, l Limits) *refusal {
 		e.recent = append(e.recent, now)
 	}
 	e.pairing.Requests++
+	if model {
+		e.spent++
+	}
 	return nil
 }
 

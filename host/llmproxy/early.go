@@ -26,7 +26,7 @@ type conn struct {
 	listener *listener
 
 	served bool   // the current request has a handler
-	before bool   // the previous request was on the sandbox route
+	before bool   // the previous request was on a route of session pairings
 	fresh  bool   // the next bytes belong to a request line
 	first  []byte // of the next request, if it came while the previous one was being answered
 	line   []byte // the current request line, as far as it was read
@@ -95,7 +95,7 @@ func followConn(nc net.Conn, state http.ConnState) {
 
 // cutOff records a request whose header never ended: the client broke off, took too long, or had to make room.
 func (c *conn) cutOff() {
-	if l := c.begun(); onSandbox(l.path) || l.egress {
+	if l := c.begun(); onSession(l.path) || l.egress {
 		record(c.proxy, l, (*line).canceled, l)
 	}
 }
@@ -117,14 +117,14 @@ func rememberConn(ctx context.Context, nc net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, nc)
 }
 
-// arrived notes that the current request has a handler, and whether it is on the sandbox route.
-func arrived(r *http.Request, sandbox bool) {
+// arrived notes that the current request has a handler, and whether it is on a route of session pairings.
+func arrived(r *http.Request, session bool) {
 	if c, ok := r.Context().Value(connKey{}).(*conn); ok {
 		c.listener.busy(c)
 		if c.header > usualHeader {
 			c.proxy.headers.release(c)
 		}
-		c.served, c.before = true, sandbox
+		c.served, c.before = true, session
 	}
 }
 
@@ -155,7 +155,7 @@ func (c *conn) Write(b []byte) (int, error) {
 	}
 	response := no.response(l.method != http.MethodHead)
 	// A request that came in one piece with the previous one was not seen here, so the previous one's route decides.
-	if onSandbox(l.path) || l.egress || len(c.line) == 0 && c.before {
+	if onSession(l.path) || l.egress || len(c.line) == 0 && c.before {
 		record(c.proxy, l, answer, response)
 	} else {
 		answer(response)

@@ -1,10 +1,12 @@
 package llmproxy
 
 import (
+	"cmp"
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
@@ -20,6 +22,7 @@ const lingerTime = time.Second
 type exchange struct {
 	proxy       *Proxy
 	only        string // the one session of this listener, or ""
+	service     string // that the request is for; "": the model
 	w           http.ResponseWriter
 	r           *http.Request
 	rc          http.ResponseController
@@ -73,7 +76,7 @@ func (x *exchange) send(through *http.Transport, header http.Header) {
 
 // prepare reads where the request goes and with which credential, and counts it against its client's limits.
 func (x *exchange) prepare(pairing Pairing, target string) *refusal {
-	provider, err := x.proxy.provider(pairing.ClientID)
+	provider, err := x.proxy.provider(pairing, x.service)
 	if err != nil {
 		return &refusal{http.StatusServiceUnavailable, "credential_unavailable", err.Error(), 0}
 	}
@@ -84,14 +87,14 @@ func (x *exchange) prepare(pairing Pairing, target string) *refusal {
 		return &refusal{http.StatusServiceUnavailable, "credential_unavailable", "the auth of this client is unknown", 0}
 	case provider.Auth == googleAuth && keyInQuery(x.query):
 		return refuseKey
-	case !provider.Limits.allow(x.r.Method, target):
-		return refuseLimited
+	case !provider.Limits.allow(x.r.Method, target, x.r.Header):
+		return provider.Limits.refuse(x.service, x.r.Method, target, x.r.Header)
 	case !locate(&x.target, provider.Upstream, target):
 		return refusePath
 	case pairing.ID == "":
 		return nil // the device route counts nothing
 	}
-	return x.proxy.registry.spend(pairing.ID, provider.Limits)
+	return x.proxy.registry.spend(pairing.ID, provider.Limits, x.service == "")
 }
 
 // request builds the request for the upstream. Its body may still be read while the answer comes.
@@ -159,7 +162,7 @@ func (x *exchange) failed(err error) {
 		x.refuse(refuseTimeout)
 	default:
 		x.lost(reason(err))
-		x.refuse(&refusal{http.StatusBadGateway, "gateway_unreachable", "the model provider cannot be reached: " + reason(err), 0})
+		x.refuse(&refusal{http.StatusBadGateway, "gateway_unreachable", cmp.Or(x.service, "the model provider") + " cannot be reached: " + reason(err), 0})
 	}
 }
 
@@ -194,6 +197,10 @@ func (x *exchange) refuse(no *refusal) {
 	clear(h)
 	body := no.body()
 	h["Content-Type"] = []string{"application/json"}
+	if x.service != "" && strings.HasPrefix(x.r.UserAgent(), "git/") {
+		h["Content-Type"] = []string{"text/plain"} // git shows its user nothing else
+		body = []byte(no.code + ": " + no.message + "\n")
+	}
 	h["Content-Length"] = []string{strconv.Itoa(len(body))}
 	if no.status == http.StatusMethodNotAllowed {
 		h["Allow"] = []string{"GET, HEAD, POST, PUT, PATCH, DELETE"}

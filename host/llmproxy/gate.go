@@ -23,7 +23,7 @@ func gate(r *http.Request, path string, sandboxOnly bool) *refusal {
 		return refuseUpgrade
 	case !pathAllowed(path):
 		return refusePath
-	case strayRoute(path), sandboxOnly && !onSandbox(path):
+	case strayRoute(path), sandboxOnly && !onSession(path):
 		return refuseRoute
 	}
 	return nil
@@ -43,21 +43,44 @@ func onSandbox(path string) bool {
 	return path == "/sandbox" || strings.HasPrefix(path, "/sandbox/")
 }
 
-// strayRoute reports whether the path is a near miss of the sandbox route: once it is decoded, its first segment begins
-// like the route in any case. Empty segments do not count, nor does a dot. A typing error must not fall through to the
-// other route, which has another credential.
+// serviceOf splits a path on a service's route, /service/<id>/…, into the id and the path for the service's upstream. The id
+// is "" if the path, as sent, is on no such route.
+func serviceOf(path string) (id, rest string) {
+	id, ok := strings.CutPrefix(path, "/service/")
+	if end := strings.IndexByte(id, '/'); end >= 0 {
+		id, rest = id[:end], id[end:]
+	}
+	if !ok || !validClientID(id) {
+		return "", ""
+	}
+	return id, rest
+}
+
+// onSession reports whether path, as sent, is on a route of session pairings: the sandbox's or a service's.
+func onSession(path string) bool {
+	id, _ := serviceOf(path)
+	return id != "" || onSandbox(path)
+}
+
+// strayRoute reports whether the path is a near miss of a route of session pairings: once it is decoded, its first segment
+// begins like the route in any case. Empty segments do not count, nor does a dot. A typing error must not fall through to
+// the other route, which has another credential.
 func strayRoute(path string) bool {
-	if onSandbox(path) {
+	if onSession(path) {
 		return false
 	}
 	decoded, err := url.PathUnescape(path)
 	for {
 		rest := strings.TrimLeft(decoded, `/\`)
 		if rest = strings.TrimPrefix(rest, "./"); rest == decoded {
-			return err != nil || len(rest) >= len("sandbox") && strings.EqualFold(rest[:len("sandbox")], "sandbox")
+			return err != nil || beginsLike(rest, "sandbox") || beginsLike(rest, "service")
 		}
 		decoded = rest
 	}
+}
+
+func beginsLike(path, route string) bool {
+	return len(path) >= len(route) && strings.EqualFold(path[:len(route)], route)
 }
 
 // pathAllowed decodes the path once and refuses a .. segment or a NUL. Some servers take a backslash for a slash, and

@@ -83,8 +83,24 @@ func TestP07Route(t *testing.T) {
 		"/sandbox%5cv1": {false, true}, `/sandbox\v1`: {false, true}, "/sandbox;x": {false, true}, "/sandbox.": {false, true},
 		"/sandbox%20": {false, true}, "/sandbox%3f": {false, true},
 	} {
-		if onSandbox(path) != want.sandbox || strayRoute(path) != want.stray {
+		if onSandbox(path) != want.sandbox || onSession(path) != want.sandbox || strayRoute(path) != want.stray {
 			t.Errorf("%q: sandbox %v, stray %v", path, onSandbox(path), strayRoute(path))
+		}
+	}
+}
+
+// A service's route is one only as it is spelled; what resembles it is no other route either.
+func TestA04Route(t *testing.T) {
+	for path, want := range map[string][2]string{
+		"/service/git": {"git", ""}, "/service/git/": {"git", "/"}, "/service/git/a//b": {"git", "/a//b"}, "/service/a.b-c_1/x": {"a.b-c_1", "/x"},
+		"/service/service/service": {"service", "/service"}, "/service/git/%2f": {"git", "/%2f"},
+		"/service": {}, "/service/": {}, "/service//git": {}, "/service/Git/x": {}, "/service/%67it/x": {}, "/service/.git": {}, "/service/git%2fx": {},
+		"/services/git": {}, "/Service/git": {}, "//service/git": {}, "/%2fservice/git": {}, "/serv%69ce/git": {}, "/./service/git/x": {}, `/\service`: {},
+		"/service;/git": {}, "/service/git;x/y": {}, "/service/" + strings.Repeat("a", 65) + "/x": {},
+	} {
+		id, rest := serviceOf(path)
+		if id != want[0] || rest != want[1] || onSession(path) != (id != "") || strayRoute(path) != (id == "") {
+			t.Errorf("%q: %q %q, stray %v", path, id, rest, strayRoute(path))
 		}
 	}
 }

@@ -96,6 +96,7 @@ type rig struct {
 	token  string
 	auth   string
 	limits Limits
+	own    bool
 	err    error
 	policy Policy
 	unsure error // why there is no policy
@@ -167,11 +168,11 @@ func listenLoopback(t *testing.T) net.Listener {
 	return l
 }
 
-func (r *rig) provider(clientID string) (Provider, error) {
+func (r *rig) provider(clientID, service string) (Provider, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.asked = append(r.asked, clientID)
-	return Provider{r.base, credentialOf(r.token), r.auth, r.limits}, r.err
+	return Provider{Upstream: r.base, Credential: credentialOf(r.token), Auth: r.auth, Limits: r.limits, Own: r.own || service != ""}, r.err
 }
 
 func (r *rig) set(f func()) {

@@ -54,9 +54,14 @@ func write(log *slog.Logger, l *line, took time.Duration) {
 		l.writeEgress(log, took)
 		return
 	}
+	service := slog.Attr{} // which is left out
+	if id, _ := serviceOf(l.path); id != "" {
+		service = slog.String("service", id)
+	}
 	log.LogAttrs(context.Background(), slog.LevelInfo, logMessage,
 		slog.String("session", l.session),
 		slog.String("client_id", l.clientID),
+		service,
 		slog.String("method", cut(hidePairings(l.method), maxLogMethod)),
 		slog.String("path", cut(hidePairings(l.path), maxLogPath)),
 		slog.Int("status", l.status),

@@ -23,6 +23,7 @@ var (
 type Policy struct {
 	Allowed      []string      // nil allows all
 	Subscription []string      // programs that have a subscription of their own
+	OwnKey       []string      // clients with a key of their own: while such a pairing lives, no other key stands in for it
 	Idle         time.Duration // for a pairing that is made without one; 0 is 30 minutes
 }
 

@@ -28,10 +28,12 @@ const (
 
 // Config is what a Proxy is made of. Only the device pairing may be missing.
 type Config struct {
-	Provider      func(clientID string) (Provider, error) // called for each request that passed every check (P09); "" is the device route
-	Policy        func() (Policy, error)                  // called when a pairing is made, and at each expire
-	DevicePairing credential.Secret                       // empty closes the device route
-	Roots         *x509.CertPool                          // whom to believe that it is the provider; nil: the system's certificates
+	// Provider is called for each request that passed every check (P09). The client "" is the device route. With a service
+	// it says where that service is, whichever client asks (A04).
+	Provider      func(clientID, service string) (Provider, error)
+	Policy        func() (Policy, error) // called when a pairing is made, and at each expire
+	DevicePairing credential.Secret      // empty closes the device route
+	Roots         *x509.CertPool         // whom to believe that it is the provider; nil: the system's certificates
 	Log           *slog.Logger
 	Audit         func(Event) // called for every pairing that is made, refused or ended
 }

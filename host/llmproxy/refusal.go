@@ -22,7 +22,7 @@ var (
 	refuseUpgrade = &refusal{http.StatusBadRequest, "upgrade_not_supported", "the model proxy does not change protocols", 0}
 	refusePath    = &refusal{http.StatusBadRequest, "path_invalid", "the path must start with /, and hold no .. segment, no NUL and no bad escape", 0}
 	refuseStray   = &refusal{http.StatusBadRequest, "path_invalid", "the pairing belongs in a header, and stands in the method, the path or the query", 0}
-	refuseRoute   = &refusal{http.StatusNotFound, "route_unknown", "no such route: the sandbox route is /sandbox/, spelled so", 0}
+	refuseRoute   = &refusal{http.StatusNotFound, "route_unknown", "no such route: the sandbox route is /sandbox/, a service's /service/ID/, spelled so", 0}
 	refusePairing = &refusal{http.StatusForbidden, "pairing_invalid", "no valid pairing: missing, wrong, revoked, expired, or not for this route", 0}
 )
 

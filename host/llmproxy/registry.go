@@ -45,7 +45,10 @@ type Pairing struct {
 
 	Out *Egress // the session's way out; nil: it has none
 
-	noModel bool // no request of the sandbox route may present it
+	noModel  bool     // no request of the sandbox route may present it
+	services []string // that it may be presented to (A04)
+	template string   // where they are named
+	ownKey   bool     // its client had a key of its own when it was made
 
 	launch bool   // belongs to a launch that revokes it, so the bound does not count it
 	own    string // base URL of the only listener that takes it; "": the shared listener takes it
@@ -80,6 +83,7 @@ type entry struct {
 	pairing Pairing
 	digest  [sha256.Size]byte // of the secret
 	used    instant
+	spent   int             // requests to the model
 	recent  []time.Duration // when the requests of the last minute began, on the monotonic clock; only if they are limited
 }
 

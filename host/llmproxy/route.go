@@ -4,7 +4,9 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"errors"
+	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -17,22 +19,23 @@ type handler struct {
 
 func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path, query := splitTarget(r.RequestURI)
-	arrived(r, onSandbox(path))
+	arrived(r, onSession(path))
 	x := &exchange{proxy: h.proxy, only: h.only, w: w, r: r, rc: *http.NewResponseController(w), path: path, query: query}
 	// The answer may start while the request's body is still coming, and a refusal does not wait for the body either.
 	x.rc.EnableFullDuplex()
 	if asksOut(r.Method, r.RequestURI) && h.letOut(x) {
 		return
 	}
-	if !onSandbox(path) {
+	if !onSession(path) {
 		x.other()
 		return
 	}
+	x.service, _ = serviceOf(path)
 	x.line.method, x.line.path = r.Method, path
 	record(h.proxy, &x.line, (*exchange).sandbox, x)
 }
 
-// sandbox is the route of session pairings. The look-up comes before the checks: the log line names the session, and a
+// sandbox is both routes of session pairings: to the model, and to a service (A04). The look-up comes before the checks: the log line names the session, and a
 // refused request keeps its session alive too (P03). The order of the checks still decides what is answered.
 func (x *exchange) sandbox() {
 	var values [maxPresented]string
@@ -41,8 +44,10 @@ func (x *exchange) sandbox() {
 	no := gate(x.r, x.path, x.only != "")
 	switch {
 	case no != nil:
-	case !ok, pairing.noModel, x.only != pairing.ID && (x.only != "" || pairing.own != ""):
+	case !ok, pairing.noModel && x.service == "", x.only != pairing.ID && (x.only != "" || pairing.own != ""):
 		no = refusePairing // none, another session's, or one that only its own listener takes (B04)
+	case x.service != "" && !slices.Contains(pairing.services, x.service):
+		no = refuseService(x.service, pairing.template)
 	case x.strays():
 		no = refuseStray
 	}
@@ -51,6 +56,9 @@ func (x *exchange) sandbox() {
 		return
 	}
 	target := x.r.RequestURI[len("/sandbox"):]
+	if x.service != "" {
+		target = x.r.RequestURI[len("/service/")+len(x.service):]
+	}
 	if !strings.HasPrefix(target, "/") {
 		target = "/" + target
 	}
@@ -89,10 +97,17 @@ func (p *Proxy) isDevice(values []string) bool {
 	return subtle.ConstantTimeCompare(digest[:], p.device[:]) == 1
 }
 
-func (p *Proxy) provider(clientID string) (Provider, error) {
-	provider, err := p.config.Provider(clientID)
-	if err == nil && provider.Credential.Empty() {
+// provider is where a request goes with that pairing: to the model, or to a service.
+func (p *Proxy) provider(pairing Pairing, service string) (Provider, error) {
+	provider, err := p.config.Provider(pairing.ClientID, service)
+	switch {
+	case err != nil:
+		return provider, err
+	case provider.Credential.Empty():
 		err = errNoCredential
+	case service == "" && pairing.ownKey && !provider.Own:
+		err = fmt.Errorf("llm_proxy.clients.%s has no token_file any more, which it had when the session began: no other key stands in for it", pairing.ClientID)
+		provider.Credential.Wipe()
 	}
 	return provider, err
 }

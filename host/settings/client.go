@@ -41,12 +41,17 @@ type Access struct {
 // ErrNoTokenFile says that no credential is configured.
 var ErrNoTokenFile = errors.New("claude_token_file is not set: name the token's file in settings.json")
 
+// Own says whether the token file is the client's own, or the service's.
+func (a Access) Own() bool { return a.Key != claudeKey }
+
+const claudeKey = "claude_token_file"
+
 // Access is what a client's requests get. The client "" is Claude Code itself, which has no settings of its own. With an
 // error all but the token file is right.
 func (s *Settings) Access(clientID string) (a Access, err error) {
 	proxy := s.Effective()
 	a.Client = proxy.Clients[clientID]
-	usual, known := s.usual(clientID)
+	usual, known := s.usual(clientID, a.TokenFile != "")
 	a.Upstream = cmp.Or(a.Upstream, usual.Upstream, proxy.Upstream)
 	a.Auth = cmp.Or(a.Auth, usual.Auth)
 	a.Key = "llm_proxy.clients." + clientID + ".token_file"
@@ -55,7 +60,7 @@ func (s *Settings) Access(clientID string) (a Access, err error) {
 	case known: // Claude's token is not for another provider
 		return a, fmt.Errorf("%s is not set: name the file with the key for %s in settings.json", a.Key, a.Upstream)
 	default:
-		a.Key, a.TokenFile = "claude_token_file", s.ClaudeTokenFile
+		a.Key, a.TokenFile = claudeKey, s.ClaudeTokenFile
 	}
 	if a.TokenFile == "" {
 		return a, ErrNoTokenFile
@@ -64,20 +69,26 @@ func (s *Settings) Access(clientID string) (a Access, err error) {
 	return a, err
 }
 
-// usual is what a built-in template's client has where the settings say nothing, if that template is in force.
-func (s *Settings) usual(clientID string) (Client, bool) {
-	if agent := s.AgentOf(clientID); agent != nil && agent.Client.Upstream != "" {
-		return agent.Client, true
+// usual is what a built-in template's client has where the settings say nothing. A key of the client's own is for its
+// provider, whoever starts the agent: a template of the settings with that client id changes nothing about it.
+func (s *Settings) usual(clientID string, ownKey bool) (Client, bool) {
+	agent := agentOf(clientID)
+	if agent == nil || agent.Client.Upstream == "" || !ownKey && s.AgentOf(clientID) == nil {
+		return Client{}, false
 	}
-	return Client{}, false
+	return agent.Client, true
 }
 
 // AgentOf is the agent that uses a client id by a built-in template; nil: there is none, or a template of the settings has
-// the id. That one says by itself where its requests go.
+// the id.
 func (s *Settings) AgentOf(clientID string) *Agent {
 	if slices.ContainsFunc(s.Templates, func(t Template) bool { return t.ClientID() == clientID }) {
 		return nil
 	}
+	return agentOf(clientID)
+}
+
+func agentOf(clientID string) *Agent {
 	for _, t := range builtin() { // also where a template of the id was left out: its key must not change provider
 		if t.ClientID() == clientID {
 			return t.Agent
@@ -91,20 +102,31 @@ func (s *Settings) Clients() []string {
 	return slices.Sorted(maps.Keys(s.Effective().Clients))
 }
 
+// OwnKeys are the ids of the clients that have a token file of their own.
+func (s *Settings) OwnKeys() []string {
+	clients := s.Effective().Clients
+	return slices.DeleteFunc(s.Clients(), func(id string) bool { return clients[id].TokenFile == "" })
+}
+
 // Shown is what a client's requests get, for people.
 func (a Access) Shown() []Key { return shown(reflect.ValueOf(a.Client)) }
 
-// Accesses are all that have a token file: Claude Code itself first, then the clients by id. A path that leads nowhere is an
-// error, which concerns only the launches that would use it (T02).
+// Accesses are all that have a token file: Claude Code itself first, then the clients by id, then the
+// services. A path that leads nowhere is an error, which concerns only the launches that would use it (T02).
 func (s *Settings) Accesses() (all []Access, err error) {
-	for _, id := range append([]string{""}, s.Clients()...) {
-		a, wrong := s.Access(id)
+	take := func(a Access, wrong error) {
 		switch {
 		case wrong == nil && !slices.ContainsFunc(all, func(other Access) bool { return other.Key == a.Key }):
 			all = append(all, a)
 		case wrong != nil && wrong != ErrNoTokenFile && (err == nil || err.Error() != wrong.Error()):
 			err = errors.Join(err, wrong)
 		}
+	}
+	for _, id := range append([]string{""}, s.Clients()...) {
+		take(s.Access(id))
+	}
+	for _, id := range s.Services() {
+		take(s.ServiceAccess(id))
 	}
 	return all, err
 }

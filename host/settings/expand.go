@@ -10,9 +10,10 @@ import (
 
 // Marks in a template's texts, as relay has them (R01). Any other ${…} stays as it is.
 const (
-	ModelKeyMark    = "${MODEL_KEY}" // replaced when the environment is made: its value is a secret
-	PairingMark     = "${PAIRING}"   // so is this one's; both are replaced when the pairing is made
-	BaseURLMark     = "${BASE_URL}"  // of the model proxy
+	ModelKeyMark    = "${MODEL_KEY}"   // replaced when the environment is made: its value is a secret
+	PairingMark     = "${PAIRING}"     // so is this one's; both are replaced when the pairing is made
+	BaseURLMark     = "${BASE_URL}"    // of the model proxy
+	ServiceURLMark  = "${SERVICE_URL}" // of its services: an id follows (A04)
 	projectPathMark = "${PROJECT_PATH}"
 	projectIDMark   = "${PROJECT_ID}"
 	endpointMark    = "${MODEL_ENDPOINT_URL}"
@@ -35,6 +36,8 @@ func (t Template) checkMarks() error {
 		return errors.New(PairingMark + " stands in env only, as every user can see arguments: let the program read it from a variable")
 	case says(BaseURLMark, t.Command):
 		return errors.New(BaseURLMark + " stands in env and args only")
+	case says(ServiceURLMark, t.Command):
+		return errors.New(ServiceURLMark + " stands in env and args only")
 	case says(ModelKeyMark, values...) && !t.ModelKey:
 		return errors.New(ModelKeyMark + ` needs "model_key": true`)
 	}
@@ -59,7 +62,7 @@ func (f Fill) String() string {
 
 // fills finds the marks before anything is filled in: what a project's name holds is none.
 func (t Template) fills() (all []Fill) {
-	for _, mark := range []string{PairingMark, BaseURLMark} {
+	for _, mark := range []string{PairingMark, BaseURLMark, ServiceURLMark} {
 		if slices.ContainsFunc(t.Args, func(arg string) bool { return strings.Contains(arg, mark) }) {
 			all = append(all, Fill{mark, ""})
 		}

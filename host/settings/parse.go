@@ -30,12 +30,15 @@ var wants = map[string]struct {
 }{
 	"template id": {validTemplateID, "want 1 to 64 of A-Z, a-z, 0-9, '.', '_' and '-', a letter or digit first"},
 	"client id":   {validClientID, "want client ids: 1 to 64 of a-z, 0-9, '.', '_' and '-', a letter or digit first"},
+	"service id":  {validClientID, "want service ids: 1 to 64 of a-z, 0-9, '.', '_' and '-', a letter or digit first"},
 	"loopback":    {loopbackAddress, "want a loopback address with port, as 127.0.0.1:0"},
 	"host": {validHost, "want a host's name, as example.com, *.example.com or example.com:8443, or an address: no scheme or path, " +
 		"no *. before a public suffix as com, a port from 1 to 65535, 127.0.0.1 instead of localhost"},
 	"upstream": {upstreamURL, "want an https URL, or http to a loopback host, without user, query and fragment"},
 	"auth":     {credential.ValidAuth, "want bearer, x-api-key, x-goog-api-key or basic:USER"},
-	"path":     {requestPath, "want a decoded path that starts with /, as /v1/messages, or the beginning of one, as /v1/*"},
+	"service path": {servicePath, "want fetch:/REPOSITORY or push:/REPOSITORY, as git has it behind the host, or a decoded path that starts with /; " +
+		"a * at the end stands for any rest"},
+	"path": {requestPath, "want a decoded path that starts with /, as /v1/messages, or the beginning of one, as /v1/*"},
 }
 
 // document parses the whole file.

@@ -36,12 +36,13 @@ type Settings struct {
 
 // Proxy configures the model proxy.
 type Proxy struct {
-	Listen                string            `key:"listen" want:"loopback"`
-	Upstream              string            `key:"upstream" want:"upstream"`
-	AllowedClientIDs      []string          `key:"allowed_client_ids" want:"client id"` // nil: all; empty: none (P05)
-	SubscriptionClientIDs []string          `key:"subscription_client_ids" want:"client id"`
-	IdleTimeoutSeconds    int               `key:"idle_timeout_seconds" range:"1-86400"`
-	Clients               map[string]Client `key:"clients" want:"client id"`
+	Listen                string             `key:"listen" want:"loopback"`
+	Upstream              string             `key:"upstream" want:"upstream"`
+	AllowedClientIDs      []string           `key:"allowed_client_ids" want:"client id"` // nil: all; empty: none (P05)
+	SubscriptionClientIDs []string           `key:"subscription_client_ids" want:"client id"`
+	IdleTimeoutSeconds    int                `key:"idle_timeout_seconds" range:"1-86400"`
+	Clients               map[string]Client  `key:"clients" want:"client id"`
+	Services              map[string]Service `key:"services" want:"service id"`
 }
 
 // What the model proxy does where the settings say nothing.

@@ -33,6 +33,7 @@ type Template struct {
 	Hosts          []string          `key:"hosts" want:"host" means:"hosts that a closed network reaches too: example.com, *.example.com, example.com:8443, an address; port 443 unless said"`
 	Credential     string            `key:"credential" words:"auto token pairing none" means:"what descriptor 5 carries. auto: the token for claude-code, else nothing. An id with capitals needs a client to have a pairing"` // "" is auto
 	Client         string            `key:"client" want:"client id" means:"the client id of its pairing, which llm_proxy may have an upstream, a token_file and limits for; without it the template's id"`
+	Services       []string          `key:"services" want:"service id" means:"ids of llm_proxy.services, such as a git host, that TARGET may use, with a credential that stays outside"`
 	ModelKey       bool              `key:"model_key" means:"true: ${MODEL_KEY} in env is the key that a launch request brings"`
 	IdleMinutes    int               `key:"idleTimeout" range:"0-5256000" means:"minutes without input and output after which host serve ends a session. 0: never"`
 	Description    any               `key:"description" means:"relay's, ignored"`

@@ -78,14 +78,20 @@ func TestA03Templates(t *testing.T) {
 		if a, _ := set.Access(id); a.Upstream != "https://other" || a.Auth != "x-api-key" {
 			t.Errorf("%s: %+v", id, a)
 		}
-		// A template of one's own with the id, or the client, is no agent of ours: it goes where llm_proxy says.
-		set.LLMProxy.Clients[id] = key
+		// A template of one's own with the id, or the client, sends no key of that client's to Claude's provider; without
+		// one it is a template like any other.
 		for _, own := range []Template{{ID: id}, {ID: "mine", Client: id}} {
 			set.Templates = []Template{own}
-			if a, _ := set.Access(id); a.Upstream != "https://gateway" || a.Auth != "" {
+			set.LLMProxy.Clients[id] = key
+			if a, _ := set.Access(id); a.Upstream+" "+a.Auth != upstream || a.Path != "/k" {
+				t.Errorf("%s: %+v", id, a)
+			}
+			set.LLMProxy.Clients[id] = Client{}
+			if a, _ := set.Access(id); a.Upstream != "https://gateway" || a.Auth != "" || a.Path != "/t" {
 				t.Errorf("%s: %+v", id, a)
 			}
 		}
+		set.LLMProxy.Clients[id] = key
 		set.Templates = nil
 		// One that was left out changes nothing: a mistake in it must not send the key to another provider.
 		set.leftOut = map[string]error{id: errors.New("wrong")}
