@@ -1,7 +1,6 @@
 package host
 
 import (
-	"slices"
 	"time"
 	"unsafe"
 
@@ -34,24 +33,38 @@ func (c *children) becomeSubreaper() {
 // session's orphans to itself. So an orphan here is one that a dead shim left, or one from a session without a sandbox,
 // whose processes are its own affair. A system-call filter more than this process has tells them apart: no sandboxed process can shed
 // it. (no_new_privs alone does not: the host itself, or a program outside of a sandbox, may have it.)
-func (c *children) endOrphans(within time.Duration) []string {
-	if unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOWAIT|unix.WNOHANG, nil) == unix.ECHILD {
-		return nil // the usual end of a foreground launch
+//
+// The kernel's list of children leaves out those behind one that is reaped while it is read. So a child on the list that is
+// gone when it is looked at means that the list may have holes, and has to be read again.
+func (c *children) endOrphans(within time.Duration) (left []string) {
+	for deadline := time.Now().Add(within); ; time.Sleep(time.Millisecond) {
+		if unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOWAIT|unix.WNOHANG, nil) == unix.ECHILD {
+			return nil // the usual end of a foreground launch
+		}
+		orphans, holes := false, false
+		for _, pid := range state.OwnChildren() {
+			orphan, err := c.isOrphan(pid)
+			orphans, holes = orphans || orphan, holes || err != nil
+		}
+		if orphans {
+			left = shim.EndOrphans(time.Until(deadline), func(pid int) bool {
+				orphan, _ := c.isOrphan(pid)
+				return !orphan
+			})
+		}
+		if !orphans && !holes || time.Now().After(deadline) {
+			return left
+		}
 	}
-	if !slices.ContainsFunc(state.OwnChildren(), c.isOrphan) {
-		return nil
-	}
-	return shim.EndOrphans(within, func(pid int) bool { return !c.isOrphan(pid) })
 }
 
-// isOrphan says whether a child of this process is one that a dead shim left.
-func (c *children) isOrphan(pid int) bool {
+// isOrphan says whether a child of this process is one that a dead shim left. An error says that it is gone.
+func (c *children) isOrphan(pid int) (bool, error) {
 	c.mu.Lock()
 	known := c.live[pid] != nil || c.callers[pid]
 	c.mu.Unlock()
 	if known {
-		return false
+		return false, nil
 	}
-	sandboxed, err := state.MoreFilters(pid)
-	return sandboxed || err != nil
+	return state.MoreFilters(pid)
 }
