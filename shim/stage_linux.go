@@ -31,7 +31,7 @@ func stageMain(args, environ []string) (status int) {
 // becomeTarget is the agenda of the second stage.
 func becomeTarget(args, environ []string) error {
 	makeUndumpable()
-	ByDefault(syscall.SIGQUIT) // a ^\ would print the runtime's goroutines
+	fatalByDefault()
 	s, err := decodeStage(args)
 	if err != nil {
 		return stageFailure("sandbox: second stage", err)
@@ -63,6 +63,17 @@ func becomeTarget(args, environ []string) error {
 		environ = slices.DeleteFunc(environ, isMaxProcs)
 	}
 	return execTarget(s.path, s.argv, environ)
+}
+
+// fatalByDefault gives back to the kernel the signals that end a program, so that it ends this one with all its threads at
+// once. The runtime's handler may run on any thread: execve would end that thread, and the signal would be lost (S15). For
+// QUIT it would also print the goroutines.
+func fatalByDefault() {
+	for _, sig := range []syscall.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM, syscall.SIGQUIT} {
+		if disposition(sig) != ignored { // by nohup (S17)
+			ByDefault(sig)
+		}
+	}
 }
 
 // keepDescriptors makes execve close everything above 2 but the token. Only the command line tells whether there is a

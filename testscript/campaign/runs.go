@@ -72,8 +72,8 @@ func (w *world) usual() (time.Duration, error) {
 // oneRun gives the id of the session, if its target ran, and what outlived its signal for too long.
 func (w *world) oneRun(moment time.Duration) (id, late string, err error) {
 	cmd := w.command("host", "run", "--", "sh", "-c", target)
-	var out strings.Builder
-	cmd.Stdout = &out
+	var out, said strings.Builder
+	cmd.Stdout, cmd.Stderr = &out, &said
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.WaitDelay = settleWithin // for what was left and holds the output open
 	if err := cmd.Start(); err != nil {
@@ -82,13 +82,14 @@ func (w *world) oneRun(moment time.Duration) (id, late string, err error) {
 	ended := make(chan struct{})
 	go func() {
 		if err := cmd.Wait(); errors.Is(err, exec.ErrWaitDelay) {
-			late = "something holds the output"
+			late = fmt.Sprintf("something holds the output of %q, which said %q;", strings.TrimSpace(out.String()), said.String())
 		}
 		close(ended)
 	}()
 	<-time.After(w.within(moment))
 	victim, unborn := w.victim(cmd.Process.Pid)
 	sig := pick(w, killers)
+	sent := fmt.Sprintf(" %v to %d %q, unborn %v, of %s", sig, victim, arguments(victim), unborn, tree(cmd.Process.Pid))
 	syscall.Kill(victim, sig)
 	if unborn {
 		select {
@@ -100,9 +101,12 @@ func (w *world) oneRun(moment time.Duration) (id, late string, err error) {
 	select {
 	case <-ended:
 	case <-time.After(settleWithin):
-		late = fmt.Sprintf("%v to %d of%s", sig, victim, tree(cmd.Process.Pid))
+		late = "still here: " + tree(cmd.Process.Pid) + "\n "
 		cmd.Process.Kill()
 		<-ended
+	}
+	if late != "" {
+		late += sent
 	}
 	return strings.TrimSpace(out.String()), late, nil
 }
