@@ -87,21 +87,22 @@ var mayImport = map[string][]string{
 
 	"cmd/dist/man": {"shim"},
 
-	"host/server": {"host", "host/credential", "host/llmproxy", "host/settings", "host/state", "host/wire", "shim"},
+	"host/server": {"host", "host/credential", "host/descriptors", "host/llmproxy", "host/settings", "host/state", "host/wire", "shim"},
 	"host/doctor": {"host", "host/credential", "host/sandbox", "host/settings", "host/state", "host/wire", "shim"},
 	"host/client": {"host/credential", "host/state", "host/wire"},
 
 	"host": {"host/credential", "host/llmproxy", "host/protect", "host/reach", "host/sandbox", "host/settings", "host/state", "host/wire", "shim"},
 
-	"host/settings":   {"host/credential", "host/reach", "host/wire", "shim"},
-	"host/state":      {"host/credential", "host/wire", "shim"},
-	"host/llmproxy":   {"host/credential", "host/reach", "shim"},
-	"host/sandbox":    {"shim"},
-	"host/protect":    {},
-	"host/reach":      {},
-	"host/credential": {"shim"},
-	"host/wire":       {},
-	"shim":            {},
+	"host/settings":    {"host/credential", "host/reach", "host/wire", "shim"},
+	"host/state":       {"host/credential", "host/wire", "shim"},
+	"host/llmproxy":    {"host/credential", "host/descriptors", "host/reach", "shim"},
+	"host/sandbox":     {"shim"},
+	"host/protect":     {},
+	"host/reach":       {},
+	"host/credential":  {"shim"},
+	"host/descriptors": {},
+	"host/wire":        {},
+	"shim":             {},
 }
 
 func goList(t *testing.T, goos string, args ...string) string {

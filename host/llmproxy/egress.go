@@ -51,8 +51,8 @@ type Egress struct {
 
 func newEgress(p *Proxy, l Launch) *Egress {
 	e := &Egress{proxy: p, clientID: l.ClientID, hosts: l.Hosts, cure: l.Template, usual: l.ByHand,
-		direct: NewUpstream(p.registry.roots), proxied: NewUpstream(p.registry.roots)}
-	e.direct.Proxy, e.direct.DialContext, e.dial = nil, dialPlain, e.dialTunnel
+		direct: p.newUpstream(), proxied: p.newUpstream()}
+	e.direct.Proxy, e.direct.DialContext, e.dial = nil, p.bounded(dialPlain), e.dialTunnel
 	e.ctx, e.cancel = context.WithCancel(p.requests)
 	return e
 }

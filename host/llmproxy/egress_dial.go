@@ -32,7 +32,7 @@ func (e *Egress) dialTunnel(ctx context.Context, h reach.Host) (net.Conn, error)
 		return nil, errOuterAddress // the error itself may hold a password
 	}
 	if through != nil {
-		return dialThrough(ctx, through, h.String(), e.proxy.registry.roots)
+		return dialThrough(ctx, through, h.String(), e.proxy.config.Roots)
 	}
 	return dialDirect(ctx, net.Dialer{}, h)
 }
@@ -49,7 +49,7 @@ func dialPlain(ctx context.Context, _, address string) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return upstreamConn{c, writeTimeout}, nil
+	return upstreamConn{Conn: c, patience: writeTimeout}, nil
 }
 
 // dialDirect looks a name up once. Each address is judged right before it is dialled, so that no second look-up can put

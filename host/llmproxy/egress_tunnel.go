@@ -81,6 +81,7 @@ func (t *tunnel) refuse(no *refusal) {
 // serve holds the tunnel from its opening to its end. Opening takes much stack, which an own goroutine gives back.
 func (t *tunnel) serve() {
 	defer t.egress.tunnels.Add(-1)
+	defer t.closed()
 	defer t.cut()
 	stop := context.AfterFunc(t.egress.ctx, t.cut)
 	defer stop()
@@ -111,11 +112,18 @@ func (t *tunnel) cut() {
 	}
 }
 
+// closed gives back what its connection to the host took.
+func (t *tunnel) closed() {
+	if t.remote != nil {
+		t.egress.proxy.out.Give(1)
+	}
+}
+
 // open connects to the host, says so, and passes on the first bytes.
 func (t *tunnel) open() bool {
 	ctx, cancel := context.WithTimeout(t.egress.ctx, connectTimeout)
 	defer cancel()
-	remote, err := t.egress.dial(ctx, t.host)
+	remote, err := t.egress.proxy.makeOne(func() (net.Conn, error) { return t.egress.dial(ctx, t.host) })
 	if err != nil {
 		t.refuse(unreachable(t.host.String(), err))
 		return false
@@ -207,7 +215,7 @@ func (t *tunnel) move(to, from net.Conn, count *int64) (err error) {
 		began := time.Now()
 		from.SetReadDeadline(began.Add(within))
 		to.SetWriteDeadline(began.Add(idleTunnel))
-		n, err := io.Copy(to, from)
+		n, err := t.copy(to, from)
 		if *count += n; n > 0 {
 			t.touch()
 		}
@@ -223,6 +231,15 @@ func (t *tunnel) move(to, from net.Conn, count *int64) (err error) {
 			return errIdle // nobody reads what is sent
 		}
 	}
+}
+
+// copy has the kernel move the bytes, through two descriptors more, while there are many.
+func (t *tunnel) copy(to, from net.Conn) (int64, error) {
+	if out := t.egress.proxy.out; out.TakeSpare(2) {
+		defer out.Give(2)
+		return io.Copy(to, from)
+	}
+	return io.Copy(struct{ io.Writer }{to}, from)
 }
 
 func closeWrite(c net.Conn) error {

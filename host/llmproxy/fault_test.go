@@ -94,7 +94,7 @@ func TestP10UpstreamTakesNoBody(t *testing.T) {
 	}
 	r.session.upstream.DialContext = func(_ context.Context, network, addr string) (net.Conn, error) {
 		c, err := net.Dial(network, addr)
-		return upstreamConn{c, 50 * time.Millisecond}, err
+		return upstreamConn{Conn: c, patience: 50 * time.Millisecond}, err
 	}
 	client := r.dial()
 	client.send("POST /sandbox/x HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer %s\r\nContent-Length: 1000000000\r\n\r\n", r.pairing)

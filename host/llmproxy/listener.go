@@ -3,19 +3,39 @@ package llmproxy
 import (
 	"net"
 	"sync"
+
+	"hostshim/host/descriptors"
 )
 
-// Bounds of the connections of one listener.
+// Bounds of the connections of one listener, where the share of descriptors allows them.
 const (
 	maxConns        = 4096
 	maxSessionConns = 1024
 )
 
-func connLimit(only string) int {
+// crowd is the open connections of all of a proxy's listeners, and bounds them together (H15).
+type crowd struct {
+	limit int
+
+	mu        sync.Mutex
+	change    sync.Cond // of conns or closed of a listener
+	open      int
+	listeners map[*listener]bool // those with connections
+	turn      uint64
+}
+
+func newCrowd(limit int) *crowd {
+	c := &crowd{limit: limit, listeners: map[*listener]bool{}}
+	c.change.L = &c.mu
+	return c
+}
+
+// limitOf is how many connections one listener may have. One session's leave as many to all others.
+func (c *crowd) limitOf(only string) int {
 	if only == "" {
-		return maxConns
+		return min(maxConns, c.limit)
 	}
-	return maxSessionConns
+	return min(maxSessionConns, c.limit/2)
 }
 
 // listener bounds its open connections (P14). An open connection costs its client nothing, so at the limit a new one
@@ -24,25 +44,25 @@ func connLimit(only string) int {
 type listener struct {
 	net.Listener
 	proxy *Proxy
+	crowd *crowd
 	limit int
 	out   *Egress // of the listener's one session; nil: it has none
 
-	mu     sync.Mutex
-	change sync.Cond        // of conns or closed
+	// Under the crowd's lock.
 	conns  map[*conn]uint64 // the open ones, each with the value of turn when it became idle; 0: it serves a request
-	turn   uint64
 	closed bool
 }
 
 func newListener(l net.Listener, p *Proxy, limit int, out *Egress) *listener {
-	own := &listener{Listener: l, proxy: p, limit: limit, out: out, conns: map[*conn]uint64{}}
-	own.change.L = &own.mu
-	return own
+	return &listener{Listener: l, proxy: p, crowd: p.crowd, limit: limit, out: out, conns: map[*conn]uint64{}}
 }
 
 func (l *listener) Accept() (net.Conn, error) {
 	nc, err := l.Listener.Accept()
 	if err != nil {
+		if descriptors.None(err) { // somebody takes more than a share
+			l.crowd.relieve()
+		}
 		return nil, err
 	}
 	c := &conn{Conn: nc, proxy: l.proxy, listener: l, fresh: true}
@@ -52,7 +72,7 @@ func (l *listener) Accept() (net.Conn, error) {
 		return nil, net.ErrClosed
 	}
 	if replaced != nil {
-		replaced.Conn.Close() // net/http notices, and closes the rest
+		replaced.Conn.Close() // its descriptor is free now; net/http notices, and closes the rest
 	}
 	return c, nil
 }
@@ -60,20 +80,31 @@ func (l *listener) Accept() (net.Conn, error) {
 // enter adds c once there is room, and returns the connection that has to make room. It returns false if the listener
 // was closed meanwhile.
 func (l *listener) enter(c *conn) (replaced *conn, ok bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for len(l.conns) >= l.limit && !l.closed {
-		if replaced = l.longestIdle(); replaced != nil {
-			delete(l.conns, replaced)
+	all := l.crowd
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	for replaced == nil && !l.closed {
+		if len(l.conns) >= l.limit {
+			replaced = l.longestIdle()
+		} else if all.open >= all.limit {
+			replaced = all.longestIdle()
+		} else {
 			break
 		}
-		l.change.Wait()
+		if replaced == nil {
+			all.change.Wait()
+		}
+	}
+	if replaced != nil {
+		replaced.listener.remove(replaced)
 	}
 	if l.closed {
 		return replaced, false
 	}
-	l.turn++
-	l.conns[c] = l.turn
+	all.turn++
+	all.open++
+	all.listeners[l] = true
+	l.conns[c] = all.turn
 	return replaced, true
 }
 
@@ -87,18 +118,57 @@ func (l *listener) longestIdle() (oldest *conn) {
 	return oldest
 }
 
+// longestIdle is one of the listener that has most connections: whoever takes many pays for them.
+func (c *crowd) longestIdle() (oldest *conn) {
+	most := 0
+	for l := range c.listeners {
+		if len(l.conns) > most {
+			if idle := l.longestIdle(); idle != nil {
+				oldest, most = idle, len(l.conns)
+			}
+		}
+	}
+	return oldest
+}
+
+// relieve closes an idle connection.
+func (c *crowd) relieve() {
+	c.mu.Lock()
+	idle := c.longestIdle()
+	if idle != nil {
+		idle.listener.remove(idle)
+	}
+	c.mu.Unlock()
+	if idle != nil {
+		idle.Conn.Close()
+	}
+}
+
+// remove forgets a connection. The caller has the lock.
+func (l *listener) remove(c *conn) {
+	if _, open := l.conns[c]; !open {
+		return
+	}
+	delete(l.conns, c)
+	l.crowd.open--
+	if len(l.conns) == 0 {
+		delete(l.crowd.listeners, l)
+	}
+	l.crowd.change.Broadcast()
+}
+
 func (l *listener) Close() error {
-	l.mu.Lock()
+	l.crowd.mu.Lock()
 	l.closed = true
-	l.change.Broadcast()
-	l.mu.Unlock()
+	l.crowd.change.Broadcast()
+	l.crowd.mu.Unlock()
 	return l.Listener.Close()
 }
 
 // busy notes that c serves a request.
 func (l *listener) busy(c *conn) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.crowd.mu.Lock()
+	defer l.crowd.mu.Unlock()
 	if _, open := l.conns[c]; open {
 		l.conns[c] = 0
 	}
@@ -106,19 +176,18 @@ func (l *listener) busy(c *conn) {
 
 // idle notes that c has answered its request.
 func (l *listener) idle(c *conn) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.crowd.mu.Lock()
+	defer l.crowd.mu.Unlock()
 	if since, open := l.conns[c]; open && since == 0 {
-		l.turn++
-		l.conns[c] = l.turn
-		l.change.Broadcast()
+		l.crowd.turn++
+		l.conns[c] = l.crowd.turn
+		l.crowd.change.Broadcast()
 	}
 }
 
 // leave notes that c is closed.
 func (l *listener) leave(c *conn) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	delete(l.conns, c)
-	l.change.Broadcast()
+	l.crowd.mu.Lock()
+	defer l.crowd.mu.Unlock()
+	l.remove(c)
 }

@@ -55,7 +55,7 @@ func TestP14ConnectionsAreBounded(t *testing.T) {
 			accepted <- c
 		}
 	}()
-	open := func() int { l.mu.Lock(); defer l.mu.Unlock(); return len(l.conns) }
+	open := func() int { l.crowd.mu.Lock(); defer l.crowd.mu.Unlock(); return len(l.conns) }
 
 	// None is worked on: a third takes the place of the one that has gone longest without.
 	clients := []net.Conn{dialRaw(t, inner.Addr().String())}

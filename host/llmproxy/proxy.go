@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"hostshim/host/credential"
+	"hostshim/host/descriptors"
 )
 
 // The server's limits (P14). There is no write timeout, because a stream may last for hours.
@@ -59,7 +60,9 @@ type Proxy struct {
 	upstream *http.Transport   // of the device route
 	registry *registry
 	headers  headerBudget
-	stop     chan struct{} // ends expireLoop
+	crowd    *crowd
+	out      *descriptors.Pool // for connections to the upstream and to hosts by name
+	stop     chan struct{}     // ends expireLoop
 
 	requests context.Context // the parent of every request's context
 	breakOff func()          // cancels it
@@ -78,14 +81,17 @@ func New(config Config) *Proxy {
 }
 
 func newProxy(config Config, now clock) *Proxy {
+	shares := descriptors.Own()
 	p := &Proxy{
-		config:   config,
-		device:   sha256.Sum256(config.DevicePairing.Reveal()),
-		upstream: NewUpstream(config.Roots),
-		registry: &registry{now: now, roots: config.Roots},
-		stop:     make(chan struct{}),
-		servers:  map[*http.Server]bool{},
+		config:  config,
+		device:  sha256.Sum256(config.DevicePairing.Reveal()),
+		crowd:   newCrowd(shares.Clients),
+		out:     descriptors.NewPool(shares.Upstream),
+		stop:    make(chan struct{}),
+		servers: map[*http.Server]bool{},
 	}
+	p.registry = &registry{now: now, upstream: p.newUpstream}
+	p.upstream = p.newUpstream()
 	p.requests, p.breakOff = context.WithCancel(context.Background())
 	go p.expireLoop()
 	return p
@@ -140,7 +146,7 @@ func (p *Proxy) open(l net.Listener, only string, out *Egress) (*http.Server, er
 }
 
 func (p *Proxy) serve(s *http.Server, l net.Listener, only string, out *Egress) error {
-	err := s.Serve(newListener(l, p, connLimit(only), out))
+	err := s.Serve(newListener(l, p, p.crowd.limitOf(only), out))
 
 	p.mu.Lock()
 	if only == "" {
@@ -202,10 +208,7 @@ func (p *Proxy) Close() error {
 		err = errors.Join(err, s.Close())
 	}
 	p.breakOff() // net/http does not notice that a client left while its body waits for the upstream
-	p.upstream.CloseIdleConnections()
-	for _, pairing := range p.registry.list() {
-		pairing.upstream.CloseIdleConnections()
-	}
+	p.closeIdle()
 	p.mu.Lock()
 	if p.drained == nil {
 		p.drained = make(chan struct{})

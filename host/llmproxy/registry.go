@@ -4,7 +4,6 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
-	"crypto/x509"
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
@@ -94,8 +93,8 @@ func (e *entry) expired(now instant) bool {
 // registry holds the live pairings, in memory only (P04). Every method first removes the expired ones, so a pairing
 // that was seen expired cannot revive, whatever the clocks do next.
 type registry struct {
-	now   clock
-	roots *x509.CertPool // of the upstream's connections
+	now      clock
+	upstream func() *http.Transport // makes the connections of a pairing
 
 	mu      sync.Mutex
 	entries []*entry
@@ -112,7 +111,7 @@ func (r *registry) create(pairing Pairing) (Pairing, credential.Secret, error) {
 		return Pairing{}, credential.Secret{}, ErrBound
 	}
 	pairing.ID, pairing.Created, pairing.LastUsed = r.unusedID(), now.wall, now.wall
-	pairing.upstream = NewUpstream(r.roots)
+	pairing.upstream = r.upstream()
 	if pairing.Out != nil {
 		pairing.Out.session = pairing.ID
 	}

@@ -3,6 +3,7 @@ package llmproxy
 import (
 	"encoding/hex"
 	"errors"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -10,7 +11,7 @@ import (
 
 func newTestRegistry() (*registry, *fakeClock) {
 	c := newFakeClock()
-	return &registry{now: c.read}, c
+	return &registry{now: c.read, upstream: func() *http.Transport { return NewUpstream(nil) }}, c
 }
 
 func (r *registry) mustCreate(t *testing.T, clientID string, idle time.Duration) (Pairing, string) {

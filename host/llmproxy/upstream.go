@@ -32,7 +32,7 @@ func NewUpstream(roots *x509.CertPool) *http.Transport {
 			if err != nil {
 				return nil, err
 			}
-			return upstreamConn{c, writeTimeout}, nil
+			return upstreamConn{Conn: c, patience: writeTimeout}, nil
 		},
 		TLSClientConfig:        &tls.Config{RootCAs: roots},
 		TLSHandshakeTimeout:    dialTimeout,
@@ -77,6 +77,14 @@ func locate(out, base *url.URL, target string) bool {
 type upstreamConn struct {
 	net.Conn
 	patience time.Duration
+	closed   func() // called when it is; nil: nobody is told
+}
+
+func (c upstreamConn) Close() error {
+	if c.closed != nil {
+		defer c.closed()
+	}
+	return c.Conn.Close()
 }
 
 func (c upstreamConn) Write(b []byte) (int, error) {
@@ -121,6 +129,8 @@ func reason(err error) string {
 		record  tls.RecordHeaderError
 	)
 	switch {
+	case errors.Is(err, errNoneLeft):
+		return errNoneLeft.Error()
 	case errors.As(err, &dns):
 		return "its name cannot be resolved"
 	case errors.As(err, &errno):

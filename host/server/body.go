@@ -55,12 +55,14 @@ type wholeBody struct {
 	io.ReadCloser
 	header http.Header // of the answer
 	memory *lease
+	from   *caller
 }
 
 func (b *wholeBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if err == io.EOF {
 		b.header.Del("Connection")
+		b.from.all.begin(b.from)
 	}
 	return n, err
 }

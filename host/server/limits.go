@@ -2,9 +2,7 @@ package server
 
 import (
 	"container/list"
-	"net"
 	"sync"
-	"syscall"
 	"time"
 
 	"hostshim/host/wire"
@@ -15,12 +13,14 @@ const (
 	maxBodies   = 64 << 20 // of memory for all request bodies together, in bytes
 	bodyCopies  = 3        // a body, its members, and what is parsed out of these
 	smallBody   = 64 << 10 // needs no place among the others
-	maxWaiting  = 128      // connections whose request has not begun; the oldest one makes place
-	launchSpare = 64       // descriptors that launches leave to everything else
-	connSpare   = 32       // descriptors that waiting connections leave to new ones
+	maxWaiting  = 128      // connections whose request has not come; the oldest one makes place
+	launchCost  = 20       // descriptors that a launch takes for a moment: both ends of eight pipes, and files
+	sessionCost = 8        // that a session holds, and its end for a moment
 	// A peer that was refused is refused again for so long without another look: looking takes most of the time.
 	refusedFor = 100 * time.Millisecond
 )
+
+var errFollowed = &wire.Error{Code: wire.Stopping, Message: "too many clients follow a session: end some, or raise the host's limit of descriptors (ulimit -n)"}
 
 var errBusy = &wire.Error{Code: wire.SpawnFailed, Message: "too many descriptors are open in the host: end some sessions, or raise its limit (ulimit -n)"}
 
@@ -79,67 +79,77 @@ func (l *lease) shrink(size int64) {
 	}
 }
 
-// waiting is the connections whose next request has not begun, oldest first.
-type waiting struct {
-	mu    sync.Mutex
-	conns list.List
-	limit int // of the process's descriptors
+// callers are the connections of those who may call. One whose next request has not come, or not whole, makes place for a
+// new one.
+type callers struct {
+	mu      sync.Mutex
+	open    int
+	limit   int
+	waiting list.List // of *caller, the oldest first
 }
 
-// add lists a connection, and closes the oldest ones where there are too many, or few descriptors are left.
-func (w *waiting) add(c *caller) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	c.place = w.conns.PushBack(c)
-	for w.conns.Len() > maxWaiting || w.conns.Len() > 1 && descriptor(c.UnixConn) > w.limit-connSpare {
-		oldest := w.conns.Front().Value.(*caller)
-		w.conns.Remove(oldest.place)
-		oldest.place = nil
-		oldest.UnixConn.Close()
-		if w.conns.Len() <= maxWaiting/2 {
-			break
+// enter counts a connection. It closes the oldest waiting ones where there are too many, and returns false where that makes no place.
+func (l *callers) enter(c *caller) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for l.open >= l.limit || l.waiting.Len() >= maxWaiting {
+		if !l.drop() {
+			return false
 		}
 	}
+	l.open++
+	c.in = l
+	c.place = l.waiting.PushBack(c)
+	return true
+}
+
+// drop closes the connection that has waited longest. Its descriptor is free when drop returns. The caller has the lock.
+func (l *callers) drop() bool {
+	if l.waiting.Len() == 0 {
+		return false
+	}
+	c := l.waiting.Front().Value.(*caller)
+	l.forget(c)
+	c.UnixConn.Close() // net/http notices, and closes the rest
+	return true
+}
+
+func (l *callers) forget(c *caller) {
+	l.waiting.Remove(c.place)
+	c.place, c.in = nil, nil
+	l.open--
 }
 
 // begin takes a connection off the list: its request has come.
-func (w *waiting) begin(c *caller) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+func (l *callers) begin(c *caller) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if c.place != nil {
-		w.conns.Remove(c.place)
+		l.waiting.Remove(c.place)
 		c.place = nil
 	}
 }
 
-// descriptorLimit is how many descriptors this process may have.
-func descriptorLimit() int {
-	var limit syscall.Rlimit
-	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit) != nil {
-		return 1024
+// wait puts a connection onto the list: its request is answered.
+func (l *callers) wait(c *caller) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if c.in != nil && c.place == nil {
+		c.place = l.waiting.PushBack(c)
 	}
-	return int(min(limit.Cur, 1<<30))
 }
 
-// descriptor is the number of a connection. The lowest free one is taken, so it says how many are in use.
-func descriptor(conn *net.UnixConn) (n int) {
-	if raw, err := conn.SyscallConn(); err == nil {
-		raw.Control(func(fd uintptr) { n = int(fd) })
+// leave notes that a connection is closed.
+func (l *callers) leave(c *caller) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case c.place != nil:
+		l.forget(c)
+	case c.in != nil:
+		c.in = nil
+		l.open--
 	}
-	return n
-}
-
-// roomForLaunch says whether a launch would leave enough descriptors.
-func roomForLaunch() error {
-	n, err := syscall.Open("/dev/null", syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
-	if err != nil {
-		return errBusy
-	}
-	syscall.Close(n)
-	if n > descriptorLimit()-launchSpare {
-		return errBusy
-	}
-	return nil
 }
 
 // refusals remembers peers that were refused a moment ago, by process number.

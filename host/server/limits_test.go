@@ -3,9 +3,12 @@ package server
 import (
 	"crypto/sha256"
 	"errors"
+	"io"
 	"net"
 	"net/http"
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -48,50 +51,100 @@ func TestH15SilentConnectionsMakePlace(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	w := &waiting{limit: 1 << 30}
-	d := &peerListener{UnixListener: l, judge: func(*net.UnixConn) error { return nil }, waiting: w}
-	dial := func() (client net.Conn, c *caller) {
+	const share = 16
+	d := newPeerListener(l, func(*net.UnixConn) error { return nil }, share)
+	dial := func() (client net.Conn) {
 		client, err := net.Dial("unix", path)
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { client.Close() })
+		return client
+	}
+	accept := func() *caller {
 		conn, err := d.Accept()
 		if err != nil {
 			t.Fatal(err)
 		}
-		return client, conn.(*caller)
+		return conn.(*caller)
 	}
-	busy, c := dial()
-	w.begin(c)
-	first, _ := dial()
-	for range maxWaiting {
-		dial()
+	next := func() (net.Conn, *caller) { client := dial(); return client, accept() }
+	open := func(c net.Conn) bool {
+		c.SetReadDeadline(time.Now().Add(10 * time.Millisecond))
+		_, err := c.Read(make([]byte, 1))
+		return errors.Is(err, os.ErrDeadlineExceeded)
 	}
-	first.SetReadDeadline(time.Now().Add(10 * time.Second))
-	if _, err := first.Read(make([]byte, 1)); err == nil || errors.Is(err, errTimeout(err)) {
-		t.Errorf("the oldest one: %v", err)
+
+	busy, served := next()
+	d.callers.begin(served)
+	first, gone := next()
+	for range share {
+		next()
 	}
-	busy.SetReadDeadline(time.Now().Add(time.Millisecond))
-	if _, err := busy.Read(make([]byte, 1)); err == nil || !errors.Is(err, errTimeout(err)) {
-		t.Errorf("one whose request has come: %v", err)
+	if open(first) || !open(busy) {
+		t.Errorf("the oldest one is open: %v; one whose request has come: %v", open(first), open(busy))
 	}
-	w.limit = 0 // every descriptor is one too many
-	_, last := dial()
-	if n := w.conns.Len(); n > maxWaiting || last.place == nil {
-		t.Errorf("%d wait", n)
+	if limit := share - share/4; d.callers.open != limit || d.callers.waiting.Len() != limit-1 {
+		t.Errorf("%d are open, %d wait", d.callers.open, d.callers.waiting.Len())
 	}
-	last.Close()
-	last.Close()
+	gone.Close() // net/http comes late, and takes nobody's place
+	gone.Close()
+	d.callers.wait(served)
+	d.callers.wait(served)
+	if limit := share - share/4; d.callers.open != limit || d.callers.waiting.Len() != limit {
+		t.Errorf("%d are open, %d wait", d.callers.open, d.callers.waiting.Len())
+	}
+	served.Close()
+
+	// Where every one serves a request, a further one is told so at once, and the next is let in when one has ended.
+	var all []*caller
+	for d.callers.waiting.Len() > 0 {
+		c := d.callers.waiting.Front().Value.(*caller)
+		d.callers.begin(c)
+		all = append(all, c)
+	}
+	for len(all) < share-share/4 {
+		_, c := next()
+		d.callers.begin(c)
+		all = append(all, c)
+	}
+	late := dial()
+	time.AfterFunc(50*time.Millisecond, func() { all[0].Close(); dial() })
+	accept()
+	late.SetReadDeadline(time.Now().Add(10 * time.Second))
+	if text, err := io.ReadAll(late); err != nil || !strings.HasPrefix(string(text), "HTTP/1.1 503 ") {
+		t.Errorf("%q, %v", text, err)
+	}
 }
 
-// errTimeout is err if it is a timeout.
-func errTimeout(err error) error {
-	var timeout net.Error
-	if errors.As(err, &timeout) && timeout.Timeout() {
-		return err
+// Peers that may not call have a quarter.
+func TestH15RefusedConnectionsAreBounded(t *testing.T) {
+	path := filepath.Join(folder(t).State, "s")
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		t.Fatal(err)
 	}
-	return net.ErrClosed
+	defer l.Close()
+	d := newPeerListener(l, func(*net.UnixConn) error { return errors.New("no") }, 16)
+	var clients []net.Conn
+	for range 5 {
+		c, err := net.Dial("unix", path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		clients = append(clients, c)
+	}
+	for range 4 {
+		if c, err := d.Accept(); err != nil || c.(*caller).refused == nil {
+			t.Fatal(c, err)
+		}
+	}
+	go d.Accept()
+	clients[4].SetReadDeadline(time.Now().Add(10 * time.Second))
+	if text, err := io.ReadAll(clients[4]); err != nil || !strings.HasPrefix(string(text), "HTTP/1.1 403 ") {
+		t.Errorf("%q, %v", text, err)
+	}
 }
 
 func TestH15ARefusalHoldsForAMoment(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 
 	"hostshim/host"
 	"hostshim/host/credential"
+	"hostshim/host/descriptors"
 	"hostshim/host/llmproxy"
 	"hostshim/host/settings"
 	"hostshim/host/state"
@@ -39,7 +40,10 @@ type server struct {
 	web      *http.Server
 	digest   [sha256.Size]byte // of the bearer
 	bodies   bodies
-	trust    bool // no_new_privs tells a session's process from another
+	shares   descriptors.Shares
+	launches *descriptors.Pool // of the sessions' share
+	follow   *descriptors.Pool // half of the API's share, for those who follow a session
+	trust    bool              // no_new_privs tells a session's process from another
 	begun    time.Time
 	asked    chan struct{} // holds an element when a client asked for the end
 	lock     *os.File      // host.lock, held until the process is gone: a session may outlast Serve
@@ -57,8 +61,7 @@ func Serve(config Config, stop <-chan os.Signal) error {
 	go s.tryAgain(over)
 	failed := make(chan error, 1)
 	go func() {
-		failed <- s.web.Serve(&peerListener{UnixListener: s.listener.UnixListener, judge: s.judge,
-			refusedSlots: make(chan struct{}, maxRefused), waiting: &waiting{limit: descriptorLimit()}})
+		failed <- s.web.Serve(newPeerListener(s.listener.UnixListener, s.judge, s.shares.API))
 	}()
 	s.Log.Info("host is ready", "socket", s.Places.Socket(), "pid", os.Getpid(), "version", shim.Version, "model_proxy", s.broker.BaseURL())
 	select {
@@ -81,7 +84,8 @@ func Serve(config Config, stop <-chan os.Signal) error {
 // open makes a host that is ready to serve: the one of its state folder, with nothing left of a killed one.
 func open(config Config) (s *server, err error) {
 	s = &server{Config: config, digest: sha256.Sum256(config.Bearer.Reveal()), trust: !confined(), begun: time.Now(), asked: make(chan struct{}, 1),
-		sessions: &registry{log: config.Log, byID: map[string]*session{}}}
+		sessions: &registry{log: config.Log, byID: map[string]*session{}}, shares: descriptors.Own()}
+	s.launches, s.follow = descriptors.NewPool(s.shares.Sessions), descriptors.NewPool(s.shares.API/2)
 	if !s.trust && config.Bearer.Empty() {
 		return nil, errors.New("this host itself has no_new_privs, so the flag tells no session from another program: give a bearer with --bearer-fd")
 	}

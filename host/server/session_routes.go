@@ -38,12 +38,20 @@ func (s *server) handleSession(w http.ResponseWriter, _ *http.Request, session *
 
 // handleLog sends what is kept of the output, and with ?follow=1 goes on until the session ends.
 func (s *server) handleLog(w http.ResponseWriter, r *http.Request, session *session) {
+	following := truth(r, "follow")
+	if following {
+		if !s.follow.Take(1) {
+			fail(w, errFollowed)
+			return
+		}
+		defer s.follow.Give(1)
+	}
 	w.Header().Set("Content-Type", "application/octet-stream")
 	w.Header().Set("Cache-Control", "no-store")
 	conn := http.NewResponseController(w)
 	conn.SetWriteDeadline(time.Now().Add(writeWithin))
 	defer conn.SetWriteDeadline(time.Time{})
-	if !truth(r, "follow") {
+	if !following {
 		log := session.out.snapshot()
 		w.Header().Set("Content-Length", strconv.Itoa(len(log)))
 		w.Write(log)
@@ -127,6 +135,11 @@ func (s *server) handleAttach(w http.ResponseWriter, r *http.Request, session *s
 		fail(w, err)
 		return
 	}
+	if !s.follow.Take(1) {
+		fail(w, errFollowed)
+		return
+	}
+	defer s.follow.Give(1)
 	conn, buffered, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		fail(w, &wire.Error{Code: wire.SpawnFailed, Message: err.Error()})

@@ -41,14 +41,15 @@ func (s *server) logRefused(r *host.Request, err error) {
 // open makes the streams, starts the shim, and waits until it says that the target runs.
 func (s *server) open(ses *session) error {
 	r := ses.request
-	err := roomForLaunch()
-	var streams *streams
-	if err == nil {
-		if streams, err = openStreams(r.Kind, r.Cols, r.Rows); err != nil {
-			err = &wire.Error{Code: wire.SpawnFailed, Message: err.Error()}
-		}
+	if !s.launches.Take(launchCost) {
+		s.host.Refused(r, errBusy)
+		return errBusy
 	}
+	holds := launchCost
+	defer func() { s.launches.Give(holds) }()
+	streams, err := openStreams(r.Kind, r.Cols, r.Rows)
 	if err != nil {
+		err = &wire.Error{Code: wire.SpawnFailed, Message: err.Error()}
 		s.host.Refused(r, err)
 		return err
 	}
@@ -68,6 +69,7 @@ func (s *server) open(ses *session) error {
 	s.sessions.started(ses)
 	plan := running.Plan
 	ses.log.Info("session started", "kind", r.Kind, "template", plan.TemplateID, "credential", plan.Credential, "sandbox", plan.Sandboxed, "shim", running.ShimPID, "target", pid, "trace_id", r.TraceID)
+	holds -= sessionCost
 	go s.watch(ses)
 	return nil
 }
@@ -109,6 +111,8 @@ func (s *server) watch(ses *session) {
 	ses.finish(end)
 	ses.log.Info("session ended", "exit_status", end.Status, "signal", int(end.Signal), "reason", ses.view().Reason)
 	s.sessions.ended(ses)
+	running.AwaitRemoved(nil)
+	s.launches.Give(sessionCost)
 }
 
 // coded gives an error the code that its answer and its audit row carry.

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"hostshim/host/descriptors"
 	"hostshim/host/wire"
 )
 
@@ -26,22 +27,24 @@ type caller struct {
 	*net.UnixConn
 	refused error
 	leave   func()        // gives its slot back; nil: it has none
-	waiting *waiting      // where it waits for its next request; nil: nowhere
-	place   *list.Element // there
+	all     *callers      // nil: refused
+	in      *callers      // where it is counted; nil: nowhere, it is closed
+	place   *list.Element // among those that wait; nil: its request has come
 }
 
 func (c *caller) Close() error {
+	err := c.UnixConn.Close()
 	if c.leave != nil {
 		c.leave()
 	}
-	if c.waiting != nil {
-		c.waiting.begin(c)
+	if c.all != nil {
+		c.all.leave(c)
 	}
-	return c.UnixConn.Close()
+	return err
 }
 
-// maxRefused is how many connections of peers that may not call are served at a time. Further ones get their answer before
-// they ask. Without a limit one session could hold all of the host's descriptors.
+// maxRefused is how many connections of peers that may not call are served at a time, a quarter of all at most. Further
+// ones get their answer before they ask. Without a limit one session could hold all of the host's descriptors.
 const maxRefused = 32
 
 // connBuffer is about how many bytes of an answer the kernel holds before its client reads them. It is small, so that the
@@ -54,31 +57,49 @@ type peerListener struct {
 	judge        func(*net.UnixConn) error
 	refusedSlots chan struct{} // one element for each connection of a refused peer
 	refusals     refusals
-	waiting      *waiting
+	callers      callers
+}
+
+// newPeerListener bounds the connections to share.
+func newPeerListener(l *net.UnixListener, judge func(*net.UnixConn) error, share int) *peerListener {
+	slots := min(maxRefused, share/4)
+	return &peerListener{UnixListener: l, judge: judge, refusedSlots: make(chan struct{}, slots), callers: callers{limit: share - slots}}
 }
 
 func (d *peerListener) Accept() (net.Conn, error) {
 	for {
 		conn, err := d.AcceptUnix()
 		if err != nil {
+			if descriptors.None(err) { // somebody takes more than a share
+				d.callers.mu.Lock()
+				d.callers.drop()
+				d.callers.mu.Unlock()
+			}
 			return nil, err
 		}
 		conn.SetWriteBuffer(connBuffer)
 		c := &caller{UnixConn: conn, refused: d.refusals.judged(peerPID(conn), func() error { return d.judge(conn) })}
 		if c.refused == nil {
-			c.waiting = d.waiting
-			d.waiting.add(c)
-			return c, nil
+			if c.all = &d.callers; c.all.enter(c) {
+				return c, nil
+			}
+			turnAway(conn, "503 Service Unavailable")
+			continue
 		}
 		select {
 		case d.refusedSlots <- struct{}{}:
 			c.leave = sync.OnceFunc(func() { <-d.refusedSlots })
 			return c, nil
 		default:
-			io.WriteString(conn, "HTTP/1.1 403 Forbidden\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
-			conn.Close()
+			turnAway(conn, "403 Forbidden")
 		}
 	}
+}
+
+// turnAway answers before there is a request.
+func turnAway(conn net.Conn, status string) {
+	io.WriteString(conn, "HTTP/1.1 "+status+"\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
+	conn.Close()
 }
 
 func (s *server) webServer(handler http.Handler) *http.Server {
@@ -89,8 +110,8 @@ func (s *server) webServer(handler http.Handler) *http.Server {
 		MaxHeaderBytes:    16 << 10,
 		ErrorLog:          slog.NewLogLogger(s.Log.Handler(), slog.LevelWarn),
 		ConnState: func(c net.Conn, state http.ConnState) {
-			if c, ok := c.(*caller); ok && state == http.StateIdle && c.waiting != nil {
-				c.waiting.add(c)
+			if c, ok := c.(*caller); ok && state == http.StateIdle && c.all != nil {
+				c.all.wait(c)
 			}
 		},
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
@@ -116,8 +137,8 @@ func (s *server) authenticate(next http.Handler) http.Handler {
 		if !ok {
 			c = &caller{refused: errors.New("unknown")}
 		}
-		if c.waiting != nil {
-			c.waiting.begin(c)
+		if c.all != nil && r.ContentLength == 0 {
+			c.all.begin(c)
 		}
 		if c.refused != nil {
 			s.Log.Warn("request refused", "peer", c.refused.Error(), "path", fmt.Sprintf("%.100s", r.URL.Path))
@@ -139,7 +160,7 @@ func (s *server) authenticate(next http.Handler) http.Handler {
 				return
 			}
 			defer memory.shrink(0)
-			b := &wholeBody{r.Body, w.Header(), memory}
+			b := &wholeBody{r.Body, w.Header(), memory, c}
 			b.header.Set("Connection", "close")
 			r = r.WithContext(r.Context()) // a copy: net/http still needs its own
 			r.Body = b

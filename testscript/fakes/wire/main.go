@@ -1,12 +1,13 @@
 // Command wire speaks HTTP badly, for requests that no client would send: it connects, sends standard input as it
 // comes, and prints what it gets.
 //
-//	wire [-raw] [-hangup] [-n COUNT] URL
+//	wire [-raw] [-hangup] [-n COUNT] [-times COUNT] URL|SOCKET
 //
 // A newline goes out as CR LF unless -raw. The connection stays open behind the end of standard input until the
 // other side closes it, with -hangup it is closed at once, unread. With -n so many connections are made, each is
-// sent all of standard input, nothing is read, and `open: COUNT` says that all are there. Exit status: 0 for a
-// clean end, 2 for a connection that broke off, 1 for none at all.
+// sent all of standard input, nothing is read, and `open: COUNT` says that all are there. With -times they are made one
+// after another, each until the other side closes it. Exit status: 0 for a clean end, 2 for a connection that broke off,
+// 1 for none at all.
 package main
 
 import (
@@ -18,6 +19,8 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"path/filepath"
+	"syscall"
 	"time"
 )
 
@@ -25,18 +28,32 @@ var (
 	raw    = flag.Bool("raw", false, "newlines as they are")
 	hangup = flag.Bool("hangup", false, "close behind the end of standard input")
 	count  = flag.Int("n", 0, "connections that are made and kept")
+	times  = flag.Int("times", 1, "connections, one after another")
 )
 
 func main() {
 	flag.Parse()
+	if *count > 0 {
+		fail(1, many())
+	}
+	for range *times {
+		one()
+	}
+}
+
+func dial() (net.Conn, error) {
+	if filepath.IsAbs(flag.Arg(0)) {
+		return net.Dial("unix", flag.Arg(0))
+	}
 	u, err := url.Parse(flag.Arg(0))
 	if err != nil {
-		fail(1, err)
+		return nil, err
 	}
-	if *count > 0 {
-		fail(1, many(u.Host))
-	}
-	c, err := net.Dial("tcp", u.Host)
+	return net.Dial("tcp", u.Host)
+}
+
+func one() {
+	c, err := dial()
 	if err != nil {
 		fail(1, err)
 	}
@@ -49,6 +66,7 @@ func main() {
 	if _, err := io.Copy(os.Stdout, c); err != nil && !errors.Is(err, net.ErrClosed) {
 		fail(2, err)
 	}
+	c.Close()
 }
 
 func fail(status int, err error) {
@@ -72,19 +90,19 @@ func (s sender) Write(b []byte) (int, error) {
 var kept []net.Conn
 
 // many keeps its connections until it is killed.
-func many(address string) error {
+func many() error {
 	text, err := io.ReadAll(os.Stdin)
 	if err != nil {
 		return err
 	}
 	for range *count {
-		c, err := net.Dial("tcp", address)
+		c, err := dial()
 		if err != nil {
 			return err
 		}
 		kept = append(kept, c)
-		if _, err := (sender{c}).Write(text); err != nil {
-			return err
+		if _, err := (sender{c}).Write(text); err != nil && !errors.Is(err, syscall.EPIPE) && !errors.Is(err, syscall.ECONNRESET) {
+			return err // one that was closed already was made all the same
 		}
 	}
 	fmt.Println("open:", len(kept))

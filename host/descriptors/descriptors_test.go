@@ -1,0 +1,61 @@
+package descriptors
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"sync"
+	"syscall"
+	"testing"
+)
+
+func TestH15SharesAddUp(t *testing.T) {
+	for limit, want := range map[int]Shares{
+		0:    {},
+		40:   {},
+		120:  {API: 10, Clients: 20, Upstream: 10, Sessions: 40},
+		200:  {API: 20, Clients: 40, Upstream: 20, Sessions: 80},
+		1024: {API: 123, Clients: 246, Upstream: 123, Sessions: 492},
+	} {
+		if got := Share(limit); got != want {
+			t.Errorf("%d: %+v, want %+v", limit, got, want)
+		}
+	}
+	for limit := range 5000 {
+		s := Share(limit)
+		if sum := s.API + s.Clients + s.Upstream + s.Sessions; sum != max(0, limit-Reserve) {
+			t.Fatalf("%d: %+v sum up to %d", limit, s, sum)
+		}
+	}
+	if own := Own(); own.API <= 0 {
+		t.Errorf("of this process: %+v", own)
+	}
+}
+
+func TestH15Pool(t *testing.T) {
+	p := NewPool(10)
+	switch {
+	case !p.Take(4), p.Take(7), p.TakeSpare(2), !p.TakeSpare(1), !p.Take(5), p.Take(1):
+		t.Error("the pool gives what it has not, or keeps what it has")
+	}
+	p.Give(10)
+	var taken sync.WaitGroup
+	for range 20 {
+		taken.Go(func() {
+			for !p.Take(3) {
+			}
+			p.Give(3)
+		})
+	}
+	taken.Wait()
+	if !p.Take(10) {
+		t.Error("not all were given back")
+	}
+}
+
+func TestH15None(t *testing.T) {
+	wrapped := fmt.Errorf("accept: %w", &os.SyscallError{Syscall: "accept4", Err: syscall.EMFILE})
+	if !None(wrapped) || !None(syscall.ENFILE) || None(fs.ErrNotExist) || None(nil) {
+		t.Error("descriptors that are gone are told from other errors")
+	}
+}

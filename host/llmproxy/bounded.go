@@ -1,0 +1,66 @@
+package llmproxy
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"sync"
+)
+
+// dialCost is what a connection takes while it is made, descriptors for the look-up of its name included.
+const dialCost = 3
+
+var errNoneLeft = errors.New("the host has as many connections open as it may")
+
+// newUpstream makes a pool of connections whose number is bounded together with all others that the proxy makes (H15).
+func (p *Proxy) newUpstream() *http.Transport {
+	t := NewUpstream(p.config.Roots)
+	t.DialContext = p.bounded(t.DialContext)
+	return t
+}
+
+type dialer func(ctx context.Context, network, address string) (net.Conn, error)
+
+// bounded bounds the connections that connect, which returns upstreamConns, has open.
+func (p *Proxy) bounded(connect dialer) dialer {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		c, err := p.makeOne(func() (net.Conn, error) { return connect(ctx, network, address) })
+		if err != nil {
+			return nil, err
+		}
+		own := c.(upstreamConn)
+		own.closed = sync.OnceFunc(func() { p.out.Give(1) })
+		return own, nil
+	}
+}
+
+// makeOne makes a connection, which the caller gives back when it is closed. Where too few descriptors are left it closes
+// what is idle first.
+func (p *Proxy) makeOne(connect func() (net.Conn, error)) (net.Conn, error) {
+	if !p.out.Take(dialCost) {
+		p.closeIdle()
+		if !p.out.Take(dialCost) {
+			return nil, errNoneLeft
+		}
+	}
+	c, err := connect()
+	if err != nil {
+		p.out.Give(dialCost)
+		return nil, err
+	}
+	p.out.Give(dialCost - 1)
+	return c, nil
+}
+
+// closeIdle closes every connection that the proxy made and that serves no request.
+func (p *Proxy) closeIdle() {
+	p.upstream.CloseIdleConnections()
+	for _, pairing := range p.registry.list() {
+		pairing.upstream.CloseIdleConnections()
+		if out := pairing.Out; out != nil {
+			out.direct.CloseIdleConnections()
+			out.proxied.CloseIdleConnections()
+		}
+	}
+}

@@ -1,0 +1,94 @@
+package llmproxy
+
+import (
+	"bufio"
+	"io"
+	"net"
+	"net/http"
+	"testing"
+	"time"
+
+	"hostshim/host/descriptors"
+)
+
+// All connections that the proxy makes are bounded together: a new one takes the place of an idle one, and where every one
+// is in use the request is refused at once.
+func TestH15UpstreamsAreBounded(t *testing.T) {
+	hold := make(chan bool)
+	r := newRig(t, func(w http.ResponseWriter, req *http.Request) {
+		w.WriteHeader(200)
+		w.(http.Flusher).Flush()
+		if req.URL.Path == "/hold" {
+			<-hold
+		}
+	})
+	r.proxy.out = descriptors.NewPool(dialCost)
+	_, secret, err := r.proxy.Create("claude-code", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := "Authorization: Bearer " + string(secret.Reveal())
+	for _, pairing := range []string{r.bearer(), other, r.bearer()} {
+		if resp, _ := r.get("GET", "/sandbox/x", pairing); resp.StatusCode != 200 {
+			t.Fatalf("with an idle connection of another's: %d", resp.StatusCode)
+		}
+	}
+	c := r.dial()
+	c.send("GET /sandbox/hold HTTP/1.1\r\nHost: localhost\r\n%s\r\n\r\n", r.bearer())
+	if resp, err := http.ReadResponse(bufio.NewReader(c.r), nil); err != nil || resp.StatusCode != 200 {
+		t.Fatal(resp, err)
+	}
+	if resp, body := r.get("GET", "/sandbox/x", other); resp.StatusCode != 502 {
+		t.Errorf("with none left: %d %s", resp.StatusCode, body)
+	}
+	close(hold)
+	c.Close()
+	r.until("the connection is free", func() bool { resp, _ := r.get("GET", "/sandbox/x", other); return resp.StatusCode == 200 })
+	r.proxy.closeIdle()
+	r.until("all are given back", func() bool { return r.proxy.out.Take(dialCost) })
+}
+
+// Beyond what all listeners may have together, the one with most connections makes room, whoever comes.
+func TestH15TheFullestListenerMakesRoom(t *testing.T) {
+	r := newRig(t, recordTo(nil))
+	crowd := newCrowd(4)
+	if one := crowd.limitOf("id"); one != 2 {
+		t.Errorf("one session may have %d of 4", one)
+	}
+	var inner [2]net.Listener
+	var outer [2]*listener
+	for i := range inner {
+		inner[i] = listenLoopback(t)
+		outer[i] = newListener(inner[i], r.proxy, 4, nil)
+		outer[i].crowd = crowd
+	}
+	enter := func(i int) (client net.Conn, c *conn) {
+		client = dialRaw(t, inner[i].Addr().String())
+		nc, err := outer[i].Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return client, nc.(*conn)
+	}
+	ended := func(c net.Conn) bool {
+		c.SetReadDeadline(time.Now().Add(10 * time.Millisecond))
+		_, err := c.Read(make([]byte, 1))
+		return err == io.EOF
+	}
+	first, c := enter(0)
+	c.listener.busy(c)
+	second, _ := enter(0)
+	enter(0)
+	lone, _ := enter(1)
+	enter(1)
+	if ended(first) || !ended(second) || ended(lone) {
+		t.Errorf("ended: the busy one %v, the fullest's %v, the other's %v", ended(first), ended(second), ended(lone))
+	}
+	if crowd.open != 4 || len(crowd.listeners) != 2 {
+		t.Errorf("%d are open, of %d listeners", crowd.open, len(crowd.listeners))
+	}
+	crowd.relieve()
+	if crowd.open != 3 {
+		t.Errorf("%d are open once one was to go", crowd.open)
+	}
+}
