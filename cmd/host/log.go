@@ -11,6 +11,7 @@ import (
 func log(args []string) int {
 	f := newFlags("log")
 	follow := f.Bool("f", false, "go on until the session ends")
+	since := f.Uint64("since", 0, "`BYTES` of output to leave out: those that you have")
 	c, code, ok := f.connect(args, 1)
 	if !ok {
 		return code
@@ -19,7 +20,7 @@ func log(args []string) int {
 	if !ok {
 		return code
 	}
-	output, err := c.Log(v.SessionID, *follow)
+	output, err := c.Log(v.SessionID, *follow, *since)
 	if err != nil {
 		return fail(err)
 	}

@@ -34,7 +34,7 @@ func commands() []command {
 		{"serve", "[flags]", "run the long-lived host", serve},
 		{"start", "[flags] [-- TARGET [ARG...]]", "start a session with a terminal on the running host", start},
 		{"ps", "[flags]", "list the running host's sessions", ps},
-		{"log", "[-f] ID", "print a session's output", log},
+		{"log", "[flags] ID", "print a session's output", log},
 		{"attach", "[flags] ID", "connect this terminal to a session", attach},
 		{"stop", "ID", "end a session", stop},
 		{"shutdown", "", "end the running host and its sessions", shutdown},

@@ -216,11 +216,11 @@ func (c *Client) Resize(id string, cols, rows int) error {
 	return c.call(http.MethodPost, sessionPath(id, "/resize"), wire.Size{Cols: cols, Rows: rows}, nil)
 }
 
-// Log is a session's output so far, or with follow until it ends.
-func (c *Client) Log(id string, follow bool) (io.ReadCloser, error) {
-	path := sessionPath(id, "/log")
+// Log is a session's output so far from byte since on, as far as it is kept, or with follow until it ends.
+func (c *Client) Log(id string, follow bool, since uint64) (io.ReadCloser, error) {
+	path := sessionPath(id, "/log?since="+strconv.FormatUint(since, 10))
 	if follow {
-		path += "?follow=1"
+		path += "&follow=1"
 	}
 	res, err := c.Do(http.MethodGet, path, nil)
 	if err != nil {

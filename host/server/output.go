@@ -138,17 +138,20 @@ func (o *output) end() {
 	}
 }
 
-// read starts a reader at the oldest byte that is still there. It must be closed.
-func (o *output) read() *reader {
+// read starts a reader at byte since of all, or the oldest one that is still there. It must be closed.
+func (o *output) read(since int64) *reader {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	r := &reader{out: o, at: max(0, o.total-maxLog)}
+	r := &reader{out: o, at: o.from(since)}
 	if o.readers == nil {
 		o.readers = map[*reader]bool{}
 	}
 	o.readers[r] = true
 	return r
 }
+
+// from is since, or the next byte to it that is there or comes next.
+func (o *output) from(since int64) int64 { return min(max(since, o.total-maxLog), o.total) }
 
 func (r *reader) close() {
 	r.out.mu.Lock()
@@ -205,15 +208,15 @@ func (r *reader) wait(ctx context.Context) error {
 	}
 }
 
-// snapshot is a copy of what is kept.
-func (o *output) snapshot() []byte {
+// snapshot is a copy of what is kept from byte since on, and where it begins.
+func (o *output) snapshot(since int64) (p []byte, from int64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	kept := min(o.total, maxLog)
-	at := int((o.total - kept) % maxLog)
-	p := make([]byte, 0, kept)
-	p = append(p, o.ring[at:min(len(o.ring), at+int(kept))]...)
-	return append(p, o.ring[:int(kept)-len(p)]...)
+	from = o.from(since)
+	at, kept := int(from%maxLog), int(o.total-from)
+	p = make([]byte, 0, kept)
+	p = append(p, o.ring[at:min(len(o.ring), at+kept)]...)
+	return append(p, o.ring[:kept-len(p)]...), from
 }
 
 // size is how many bytes were ever written.

@@ -30,7 +30,7 @@ func TestH07LastBytesAreKeptInOrder(t *testing.T) {
 				o.Write(all[at:min(total, at+piece)])
 			}
 			want := all[max(0, total-maxLog):]
-			if got := o.snapshot(); !bytes.Equal(got, want) || o.size() != int64(total) {
+			if got, _ := o.snapshot(0); !bytes.Equal(got, want) || o.size() != int64(total) {
 				t.Fatalf("%d bytes by %d: kept %d, want %d", total, piece, len(got), len(want))
 			}
 		}
@@ -43,7 +43,7 @@ func TestH07ReadersSeeEachByteOnce(t *testing.T) {
 	o.Write(all[:1000])
 	var wg sync.WaitGroup
 	for i := range 8 {
-		r := o.read() // all of it so far, then what comes
+		r := o.read(0) // all of it so far, then what comes
 		wg.Go(func() {
 			defer r.close()
 			var got []byte
@@ -81,7 +81,7 @@ func TestH07ReadersSeeEachByteOnce(t *testing.T) {
 func TestH07ReaderThatStopsIsDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var o output
-		stalled := o.read()
+		stalled := o.read(0)
 		start := time.Now()
 		o.Write(numbers(0, 3*maxLog))
 		if waited := time.Since(start); waited != patience {
@@ -99,7 +99,7 @@ func TestH07ReaderThatStopsIsDropped(t *testing.T) {
 		}
 		stalled.close()
 		start = time.Now()
-		defer o.read().close()
+		defer o.read(0).close()
 		if o.Write(numbers(0, 1)); time.Since(start) != patience {
 			t.Errorf("patience came back to %v only", time.Since(start))
 		}
@@ -132,7 +132,7 @@ func TestH07ReaderThatKeepsUpIsKept(t *testing.T) {
 		for rate, kept := range map[int]bool{110 << 10: true, 300 << 10: true, 10 << 20: true, 50 << 10: false, 80 << 10: false} {
 			synctest.Test(t, func(t *testing.T) {
 				var o output
-				r := o.read()
+				r := o.read(0)
 				go func() {
 					for range all / 1000 {
 						o.Write(make([]byte, 1000))
@@ -156,7 +156,7 @@ func TestH07ReadersShareThePatience(t *testing.T) {
 		start := time.Now()
 		for range 20 * maxLog / 1000 {
 			<-time.After(10 * time.Millisecond) // the session's own pace, also 100 KiB a second
-			o.read()
+			o.read(0)
 			o.Write(make([]byte, 1000))
 		}
 		if took := time.Since(start); took < 35*time.Second || took > 41*time.Second+patience {
@@ -167,7 +167,7 @@ func TestH07ReadersShareThePatience(t *testing.T) {
 
 func TestH07ReaderWaitEndsWithItsContext(t *testing.T) {
 	var o output
-	r := o.read()
+	r := o.read(0)
 	defer r.close()
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()

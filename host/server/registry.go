@@ -18,7 +18,8 @@ var errStopping = &wire.Error{Code: wire.Stopping, Message: "the host is stoppin
 
 // registry is the sessions of a long-lived host, by id.
 type registry struct {
-	log *slog.Logger
+	log    *slog.Logger
+	events *events
 
 	mu       sync.Mutex
 	byID     map[string]*session
@@ -53,7 +54,7 @@ func (g *registry) reserve(r *host.Request) (*session, error) {
 	if err := converse(r, conversation); err != nil {
 		return nil, err
 	}
-	s := newSession(r, g.log)
+	s := newSession(r, g.log, g.events)
 	s.previous = old
 	g.made++
 	s.number = g.made

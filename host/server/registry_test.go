@@ -9,7 +9,7 @@ import (
 
 // An id that was taken again, and whose new session ended and was forgotten, before the old one's end was noted.
 func TestEndedLate(t *testing.T) {
-	g := &registry{log: discard, byID: map[string]*session{}}
+	g := &registry{log: discard, events: newEvents(), byID: map[string]*session{}}
 	s, err := g.reserve(&host.Request{SessionID: "s", Kind: wire.KindPi})
 	if err != nil {
 		t.Fatal(err)

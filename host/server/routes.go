@@ -12,21 +12,31 @@ import (
 	"hostshim/shim"
 )
 
-// routes is everything the socket serves; docs/routes.md says the same in words.
-func (s *server) routes(pairings http.Handler) http.Handler {
+// routes is everything the socket serves; docs/routes.md and docs/openapi.json say the same in words.
+func (s *server) routes() map[string]http.HandlerFunc {
+	return map[string]http.HandlerFunc{
+		"POST /launch":               s.handleLaunch,
+		"POST /terminate":            s.handleTerminate,
+		"GET /sessions":              s.handleSessions,
+		"GET /sessions/{id}":         s.onSession(s.handleSession),
+		"GET /sessions/{id}/log":     s.onSession(s.handleLog),
+		"GET /sessions/{id}/attach":  s.onSession(s.handleAttach),
+		"POST /sessions/{id}/input":  s.onSession(s.handleInput),
+		"POST /sessions/{id}/resize": s.onSession(s.handleResize),
+		"GET /events":                s.handleEvents,
+		"GET /status":                s.handleStatus,
+		"POST /shutdown":             s.handleShutdown,
+	}
+}
+
+// handler serves them, and the pairing routes, with errors of one shape.
+func (s *server) handler(pairings http.Handler) http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST /launch", s.handleLaunch)
-	mux.HandleFunc("POST /terminate", s.handleTerminate)
-	mux.HandleFunc("GET /sessions", s.handleSessions)
-	mux.HandleFunc("GET /sessions/{id}", s.onSession(s.handleSession))
-	mux.HandleFunc("GET /sessions/{id}/log", s.onSession(s.handleLog))
-	mux.HandleFunc("GET /sessions/{id}/attach", s.onSession(s.handleAttach))
-	mux.HandleFunc("POST /sessions/{id}/input", s.onSession(s.handleInput))
-	mux.HandleFunc("POST /sessions/{id}/resize", s.onSession(s.handleResize))
-	mux.HandleFunc("GET /status", s.handleStatus)
-	mux.HandleFunc("POST /shutdown", s.handleShutdown)
-	mux.Handle("/v1/llm-proxy/", pairings)
-	return s.authenticate(mux)
+	for pattern, handle := range s.routes() {
+		mux.HandleFunc(pattern, handle)
+	}
+	mux.Handle(pairingRoutes, pairings)
+	return jsonErrors(mux)
 }
 
 // statusOf maps a code to its HTTP status, in this one place (H04).
@@ -34,10 +44,14 @@ func statusOf(code string) int {
 	switch code {
 	case wire.InvalidSpec, wire.SandboxUnavailable:
 		return http.StatusBadRequest
-	case wire.SessionUnknown:
+	case wire.SessionUnknown, wire.NotFound:
 		return http.StatusNotFound
-	case wire.SessionExists, wire.SessionEnded, wire.NotPossible, wire.NotHeld:
+	case wire.MethodNotAllowed:
+		return http.StatusMethodNotAllowed
+	case wire.SessionExists, wire.SessionEnded, wire.NotPossible, wire.NotHeld, wire.NotListening:
 		return http.StatusConflict
+	case wire.TooMany:
+		return http.StatusTooManyRequests
 	case wire.TooLarge:
 		return http.StatusRequestEntityTooLarge
 	case wire.IdentityRefused:

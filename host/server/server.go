@@ -36,6 +36,7 @@ type server struct {
 	host     *host.Host
 	broker   *host.Broker
 	sessions *registry
+	events   *events
 	listener *socket
 	web      *http.Server
 	digest   [sha256.Size]byte // of the bearer
@@ -72,6 +73,7 @@ func Serve(config Config, stop <-chan os.Signal) error {
 		s.Log.Info("host stops", "request", "POST /shutdown")
 	}
 	s.endSessions(stop)
+	s.events.close()
 	ctx, cancel := context.WithTimeout(context.Background(), stopWithin)
 	defer cancel()
 	s.listener.remove()
@@ -84,7 +86,8 @@ func Serve(config Config, stop <-chan os.Signal) error {
 // open makes a host that is ready to serve: the one of its state folder, with nothing left of a killed one.
 func open(config Config) (s *server, err error) {
 	s = &server{Config: config, digest: sha256.Sum256(config.Bearer.Reveal()), trust: !confined(), begun: time.Now(), asked: make(chan struct{}, 1),
-		sessions: &registry{log: config.Log, byID: map[string]*session{}}, shares: descriptors.Own()}
+		events: newEvents(), shares: descriptors.Own()}
+	s.sessions = &registry{log: config.Log, events: s.events, byID: map[string]*session{}}
 	s.launches, s.follow = descriptors.NewPool(s.shares.Sessions), descriptors.NewPool(s.shares.API/2)
 	if !s.trust && config.Bearer.Empty() {
 		return nil, errors.New("this host itself has no_new_privs, so the flag tells no session from another program: give a bearer with --bearer-fd")
@@ -109,7 +112,7 @@ func open(config Config) (s *server, err error) {
 		Broker: s.broker, Served: true, Start: newLauncher().start})
 	pairings, err := s.broker.Handler()
 	if err == nil {
-		s.web = s.webServer(s.routes(pairings))
+		s.web = s.webServer(s.authenticate(s.handler(pairings)))
 		s.listener, err = listen(s.Places.Socket())
 	}
 	if err != nil {

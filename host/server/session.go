@@ -32,6 +32,7 @@ type session struct {
 	out     output
 	stderr  *stderrLog // nil on a terminal
 	active  atomic.Int64
+	events  *events
 	viewers atomic.Int64  // attached clients: while there is one, the session is not idle
 	done    chan struct{} // closed when the session has ended and nothing of it is left
 
@@ -44,9 +45,9 @@ type session struct {
 	previous *session // the ended one whose id this one reuses, until this one runs
 }
 
-func newSession(r *host.Request, log *slog.Logger) *session {
+func newSession(r *host.Request, log *slog.Logger, events *events) *session {
 	log = log.With("session", r.SessionID)
-	s := &session{id: r.SessionID, log: log, request: r, done: make(chan struct{})}
+	s := &session{id: r.SessionID, log: log, request: r, events: events, done: make(chan struct{})}
 	s.shown = wire.Session{SessionID: r.SessionID, Kind: r.Kind, Name: r.Name, Project: r.Project, Directory: r.Directory,
 		State: wire.StateStarting, Sandbox: r.Sandbox, CreatedAt: timestamp(), Conversation: r.Conversation}
 	if r.Kind == wire.KindPty {
@@ -91,10 +92,10 @@ func (s *session) attach(r *host.Running) {
 	closing := s.closing
 	s.mu.Unlock()
 	s.touch()
-	s.streams.pump(s.streams.out, active{&s.out, s})
+	s.streams.pump(s.streams.out, active{&s.out, s, askingOf(s.shown.Kind)})
 	if s.streams.err != nil {
 		s.stderr.secrets = r.Secrets()
-		s.streams.pump(s.streams.err, active{s.stderr, s})
+		s.streams.pump(s.streams.err, active{s.stderr, s, nil})
 	}
 	if closing != "" {
 		s.signal()
@@ -105,20 +106,30 @@ func (s *session) attach(r *host.Running) {
 func (s *session) started(pid int) {
 	s.mu.Lock()
 	s.shown.State, s.shown.TargetPID = wire.StateRunning, pid
+	s.tell(wire.EventLaunch)
+	if s.shown.Attention != "" { // it was quicker than its launch
+		s.tell(wire.EventAttention)
+	}
 	s.mu.Unlock()
 	s.watchIdle()
 }
 
 // active notes that a session is not idle.
 type active struct {
-	to interface{ Write([]byte) (int, error) }
-	s  *session
+	to   interface{ Write([]byte) (int, error) }
+	s    *session
+	asks func([]byte) string // why what is written wants a person; nil: it never does
 }
 
 func (a active) Write(p []byte) (int, error) {
 	if len(p) > 0 {
 		a.s.touch()
 		defer a.s.touch() // it may have waited for a reader
+	}
+	if a.asks != nil {
+		if cause := a.asks(p); cause != "" {
+			a.s.raise(cause)
+		}
 	}
 	return a.to.Write(p)
 }
@@ -240,7 +251,8 @@ func (s *session) finish(end host.End) {
 		s.shown.Reason = wire.EndExit
 	}
 	s.count()
-	s.running, s.request = nil, nil
+	s.running, s.request, s.shown.Attention = nil, nil, ""
+	s.tell(wire.EventEnd)
 	s.mu.Unlock()
 	s.out.end()
 	close(s.done)

@@ -5,6 +5,7 @@ import "context"
 // input types p, or feeds it to a target on pipes; eof then closes its standard input.
 func (s *session) input(p []byte, eof bool) error {
 	s.touch()
+	s.answered()
 	if len(p) > 0 {
 		if err := s.streams.write(p); err != nil {
 			return err

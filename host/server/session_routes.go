@@ -36,8 +36,13 @@ func (s *server) handleSession(w http.ResponseWriter, _ *http.Request, session *
 	answer(w, http.StatusOK, session.view())
 }
 
-// handleLog sends what is kept of the output, and with ?follow=1 goes on until the session ends.
+// handleLog sends what is kept of the output from byte since on, and with ?follow=1 goes on until the session ends.
 func (s *server) handleLog(w http.ResponseWriter, r *http.Request, session *session) {
+	since, err := sinceOf(r)
+	if err != nil {
+		fail(w, err)
+		return
+	}
 	following := truth(r, "follow")
 	if following {
 		if !s.follow.Take(1) {
@@ -52,15 +57,17 @@ func (s *server) handleLog(w http.ResponseWriter, r *http.Request, session *sess
 	conn.SetWriteDeadline(time.Now().Add(writeWithin))
 	defer conn.SetWriteDeadline(time.Time{})
 	if !following {
-		log := session.out.snapshot()
+		log, from := session.out.snapshot(since)
+		w.Header().Set(wire.OffsetHeader, strconv.FormatInt(from, 10))
 		w.Header().Set("Content-Length", strconv.Itoa(len(log)))
 		w.Write(log)
 		return
 	}
-	conn.Flush()
-	reader := session.out.read()
+	reader := session.out.read(since)
 	defer reader.close()
-	err := follow(r.Context(), reader, func(p []byte) error {
+	w.Header().Set(wire.OffsetHeader, strconv.FormatInt(reader.at, 10))
+	conn.Flush()
+	err = follow(r.Context(), reader, func(p []byte) error {
 		conn.SetWriteDeadline(time.Now().Add(writeWithin))
 		_, err := w.Write(p)
 		return errors.Join(err, conn.Flush())
@@ -68,6 +75,19 @@ func (s *server) handleLog(w http.ResponseWriter, r *http.Request, session *sess
 	if err != nil {
 		panic(http.ErrAbortHandler) // a body that broke off must not look whole
 	}
+}
+
+// sinceOf is how many bytes of output the client has already.
+func sinceOf(r *http.Request) (int64, error) {
+	text := r.URL.Query().Get("since")
+	if text == "" {
+		return 0, nil
+	}
+	since, err := strconv.ParseUint(text, 10, 63)
+	if err != nil {
+		return 0, &wire.Error{Code: wire.InvalidSpec, Message: fmt.Sprintf("since: want a number of bytes, got %.40q", text)}
+	}
+	return int64(since), nil
 }
 
 func truth(r *http.Request, name string) bool {
@@ -148,7 +168,7 @@ func (s *server) handleAttach(w http.ResponseWriter, r *http.Request, session *s
 	defer conn.Close()
 	defer session.attached()()
 	conn.SetDeadline(time.Time{})
-	reader := session.out.read()
+	reader := session.out.read(0)
 	defer reader.close()
 	fmt.Fprintf(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: %s\r\n%s: %d\r\n\r\n", wire.AttachProtocol, wire.OffsetHeader, reader.at)
 	ctx, detach := context.WithCancel(context.Background())

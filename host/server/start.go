@@ -92,7 +92,8 @@ func (s *session) shimError(shim string) string {
 	if s.stderr != nil {
 		lines = s.stderr.tail()
 	} else {
-		lines = strings.Split(string(s.out.snapshot()), "\r\n")
+		said, _ := s.out.snapshot(0)
+		lines = strings.Split(string(said), "\r\n")
 	}
 	for _, line := range lines {
 		if text, ok := strings.CutPrefix(line, shim+": error: "); ok {

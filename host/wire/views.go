@@ -98,6 +98,7 @@ type Session struct {
 	Stderr      []string `json:"stderr,omitempty"` // the last lines, of a target on pipes
 	// Of a Claude session that session_request describes: the UUID that Claude Code knows it by.
 	Conversation string `json:"conversation,omitempty"`
+	Attention    string `json:"attention,omitempty"` // why it wants a person, since the last input; see CauseBell
 }
 
 // Sessions is a list of sessions, oldest first.

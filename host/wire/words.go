@@ -52,12 +52,17 @@ const (
 	SessionUnknown = "session_unknown"
 	SessionEnded   = "session_ended"
 	NotPossible    = "not_possible" // this session cannot do what was asked for
+
+	NotFound         = "not_found" // no such route, or no pairing of that id
+	MethodNotAllowed = "method_not_allowed"
+	NotListening     = "not_listening" // the model proxy
+	TooMany          = "too_many"
 )
 
 // Attached connections: raw bytes both ways after a 101 answer.
 const (
 	AttachProtocol = "relay-attach"
-	OffsetHeader   = "Output-Offset" // of the 101 answer: how many bytes of output came before its first one
+	OffsetHeader   = "Output-Offset" // of this answer, and of a log: how many bytes of output came before its first one
 )
 
 // PairingsPath is where pairings are made, listed and revoked (P01).
