@@ -121,36 +121,64 @@ func isNotice(text string) bool {
 	return strings.HasPrefix(text, "9;") && !strings.HasPrefix(text, "9;4;") || strings.HasPrefix(text, "99;") || strings.HasPrefix(text, "777;")
 }
 
-// turns reads the lines of Claude Code, each a JSON object that begins with its type.
+// turns reads the lines of Claude Code, each a JSON object, for their type. That may stand anywhere in the line, which may
+// be long, so it is read byte by byte.
 type turns struct {
-	begun []byte // of the line
-	later bool   // in a line that was looked at
+	depth           int
+	quoted, escaped bool
+	value, isType   bool   // of the outermost object: after a colon; after the name "type"
+	text            []byte // the beginning of a string of that object
 }
 
-var turnLines = map[string]string{`{"type":"result"`: wire.CauseTurn, `{"type":"control_request"`: wire.CauseQuestion}
+var turnCauses = map[string]string{"result": wire.CauseTurn, "control_request": wire.CauseQuestion}
 
-func (t *turns) find(p []byte) (cause string) {
-	for len(p) > 0 {
-		if t.later {
-			end := bytes.IndexByte(p, '\n')
-			if end < 0 {
-				return cause
-			}
-			p, t.later, t.begun = p[end+1:], false, t.begun[:0]
-			continue
+func (l *turns) find(p []byte) (cause string) {
+	for _, c := range p {
+		if found := l.take(c); found != "" {
+			cause = found
 		}
-		t.begun = append(t.begun, p[0])
-		for line, means := range turnLines {
-			if string(t.begun) == line {
-				cause, t.later = means, true
-			}
-		}
-		if p[0] == '\n' {
-			t.begun = t.begun[:0]
-		} else if len(t.begun) >= len(`{"type":"control_request"`) {
-			t.later = true
-		}
-		p = p[1:]
 	}
 	return cause
+}
+
+func (l *turns) take(c byte) string {
+	switch {
+	case c == '\n':
+		*l = turns{text: l.text[:0]}
+	case l.quoted:
+		return l.takeQuoted(c)
+	case c == '"':
+		l.quoted, l.text = true, l.text[:0]
+	case c == '{' || c == '[':
+		l.depth++
+	case c == '}' || c == ']':
+		l.depth--
+	case l.depth == 1 && c == ':':
+		l.value = true
+	case l.depth == 1 && c == ',':
+		l.value, l.isType = false, false
+	}
+	return ""
+}
+
+func (l *turns) takeQuoted(c byte) string {
+	switch {
+	case l.escaped:
+		l.escaped = false
+	case c == '\\':
+		l.escaped = true
+	case c == '"':
+		if l.quoted = false; l.depth != 1 {
+			return ""
+		}
+		if l.value && l.isType {
+			return turnCauses[string(l.text)]
+		}
+		l.isType = !l.value && string(l.text) == "type"
+		return ""
+	}
+	if l.depth == 1 && len(l.text) < 20 {
+		l.text = append(l.text, c)
+	}
+	return ""
 }
