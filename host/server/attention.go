@@ -87,30 +87,34 @@ func (b *bells) take(c byte) string {
 	switch {
 	case b.in == 0 && c == bel:
 		return wire.CauseBell
-	case b.in == 0 || b.in == esc:
-		switch {
-		case c == esc:
-			b.in = esc
-		case strings.IndexByte("]PX^_", c) >= 0:
-			b.in, b.ended, b.text = c, false, b.text[:0]
-		default:
-			b.in = 0
-		}
+	case b.in != 0 && b.in != esc:
+		return b.takeString(c)
+	case c == esc:
+		b.in = esc
+	case strings.IndexByte("]PX^_", c) >= 0:
+		b.in, b.ended, b.text = c, false, b.text[:0]
+	default:
+		b.in = 0
+	}
+	return ""
+}
+
+func (b *bells) takeString(c byte) string {
+	switch {
 	case b.ended && c != '\\': // another sequence has cut the string short
 		b.in, b.ended = esc, false
 		return b.take(c)
-	case c == bel || b.ended:
+	case b.ended || c == bel:
 		notice := b.in == ']' && isNotice(string(b.text))
 		if b.in = 0; notice {
 			return wire.CauseNotice
 		}
 	case c == 0x18 || c == 0x1a: // cancelled
 		b.in = 0
-	default:
-		b.ended = c == esc
-		if !b.ended && len(b.text) < len("777;") {
-			b.text = append(b.text, c)
-		}
+	case c == esc:
+		b.ended = true
+	case len(b.text) < len("777;"):
+		b.text = append(b.text, c)
 	}
 	return ""
 }
