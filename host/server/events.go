@@ -163,6 +163,11 @@ func (e *events) follow(ctx context.Context, at int64, start []byte, send func([
 
 // handleEvents sends what happens to the sessions until the client leaves or the host ends.
 func (s *server) handleEvents(w http.ResponseWriter, r *http.Request) {
+	if !s.follow.Take(1) {
+		fail(w, errFollowed)
+		return
+	}
+	defer s.follow.Give(1)
 	id := r.Header.Get("Last-Event-ID")
 	if id == "" {
 		id = r.URL.Query().Get("last_event_id")

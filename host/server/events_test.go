@@ -11,6 +11,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"hostshim/host/descriptors"
 	"hostshim/host/wire"
 )
 
@@ -133,7 +134,7 @@ func TestH07EventsBeat(t *testing.T) {
 }
 
 func TestH07EventsFollowers(t *testing.T) {
-	s := &server{events: newEvents()}
+	s := &server{events: newEvents(), follow: descriptors.NewPool(100)}
 	for range maxFollowers {
 		if _, _, err := s.events.enter(""); err != nil {
 			t.Fatal(err)

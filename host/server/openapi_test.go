@@ -18,6 +18,7 @@ import (
 
 	"hostshim/host"
 	"hostshim/host/credential"
+	"hostshim/host/descriptors"
 	"hostshim/host/state"
 	"hostshim/host/wire"
 	"hostshim/shim"
@@ -50,14 +51,14 @@ var operations = map[string]operation{
 	"GET /sessions":      {summary: "List the sessions, oldest first", status: 200, answer: "Sessions", codes: []string{wire.InvalidSpec}},
 	"GET /sessions/{id}": {summary: "Show a session", status: 200, answer: "Session", codes: []string{wire.InvalidSpec, wire.SessionUnknown}},
 	"GET /sessions/{id}/log": {summary: "Show the last 100 KiB of a session's output, from byte since on, or follow it", query: map[string]string{"follow": "boolean", "since": "integer"},
-		status: 200, answer: octets, codes: []string{wire.InvalidSpec, wire.SessionUnknown}},
-	"GET /sessions/{id}/attach": {summary: "Turn the connection into raw output and input", status: 101, codes: []string{wire.InvalidSpec, wire.SessionUnknown, wire.NotPossible}},
+		status: 200, answer: octets, codes: []string{wire.InvalidSpec, wire.SessionUnknown, wire.Stopping}},
+	"GET /sessions/{id}/attach": {summary: "Turn the connection into raw output and input", status: 101, codes: []string{wire.InvalidSpec, wire.SessionUnknown, wire.NotPossible, wire.Stopping}},
 	"POST /sessions/{id}/input": {summary: "Give a session input", query: map[string]string{"eof": "boolean"}, body: octets, status: 204,
 		codes: []string{wire.InvalidSpec, wire.SessionUnknown, wire.SessionEnded, wire.NotPossible, wire.TooLarge, wire.Stopping}},
 	"POST /sessions/{id}/resize": {summary: "Set the size of a session's terminal", body: "Size", status: 204,
 		codes: []string{wire.InvalidSpec, wire.SessionUnknown, wire.SessionEnded, wire.NotPossible, wire.TooLarge, wire.Stopping}},
 	"GET /events": {summary: "Follow what happens to the sessions: events launch, attention, end with an Event as their data, and reset with a Reset", query: map[string]string{"last_event_id": "string"},
-		status: 200, answer: stream, codes: []string{wire.InvalidSpec, wire.TooMany}},
+		status: 200, answer: stream, codes: []string{wire.InvalidSpec, wire.TooMany, wire.Stopping}},
 	"GET /status":    {summary: "Show the running host", status: 200, answer: "Host", codes: []string{wire.InvalidSpec}},
 	"POST /shutdown": {summary: "End the host and its sessions", status: 202, codes: []string{wire.InvalidSpec, wire.TooLarge, wire.Stopping}},
 
@@ -258,7 +259,7 @@ func TestH04OpenAPIAnswers(t *testing.T) {
 		t.Fatal(err)
 	}
 	log := slog.New(slog.DiscardHandler)
-	s := &server{Config: Config{Places: places, Log: log}, asked: make(chan struct{}, 1), events: newEvents()}
+	s := &server{Config: Config{Places: places, Log: log}, asked: make(chan struct{}, 1), events: newEvents(), follow: descriptors.NewPool(100)}
 	s.host = host.New(host.Config{Places: places, Warn: func(string) {}})
 	s.broker = host.NewServedBroker(places, log, credential.Secret{})
 	s.sessions = &registry{log: log, events: s.events, byID: map[string]*session{}}
