@@ -221,13 +221,20 @@ func (r *Running) Close() {
 	}
 }
 
-// AwaitRemoved waits until the temporary folder is removed, or until somebody hurries: the next host then goes on with it.
+// removedWithin is how long the end of a host waits for a folder's removal.
+const removedWithin = 30 * time.Second
+
+// AwaitRemoved waits until the temporary folder is removed, or until somebody hurries, removedWithin at most: the next host
+// then goes on with it.
 func (r *Running) AwaitRemoved(hurry <-chan os.Signal) {
 	if r.removed == nil {
 		return
 	}
+	timer := time.NewTimer(removedWithin)
+	defer timer.Stop()
 	select {
 	case <-r.removed:
 	case <-hurry:
+	case <-timer.C:
 	}
 }

@@ -81,7 +81,6 @@ func (s *server) abandon(ses *session, cause error) error {
 	end := ses.wait()
 	err := running.NotStarted(cause, end, ses.shimError(filepath.Base(s.Places.Shim)))
 	running.Close()
-	ses.out.end()
 	close(ses.done)
 	return err
 }

@@ -148,7 +148,6 @@ func (f *flattening) note(err error) {
 
 // empty removes the files of a folder and moves its folders to the top.
 func (f *flattening) empty(folder string) {
-	f.root.Chmod(folder, 0o700)
 	d, err := f.root.Open(folder)
 	if err != nil {
 		f.note(err)

@@ -87,3 +87,46 @@ func TestH14RemoveTree(t *testing.T) {
 		t.Errorf("a file: %v", err)
 	}
 }
+
+// Whoever puts a link in a folder's place while that is removed does not empty a folder outside.
+func TestH14RemoveTreeFollowsNoSwappedLink(t *testing.T) {
+	base := t.TempDir()
+	outside, dir := filepath.Join(base, "outside"), filepath.Join(base, "relay-3")
+	const files = 50
+	for i := range files {
+		os.MkdirAll(fmt.Sprintf("%s/%d", outside, i), 0o700)
+	}
+	for _, victim := range []string{dir + "/a/b", dir + "/a", dir} {
+		for range 8 {
+			for i := range 20 {
+				if err := os.MkdirAll(fmt.Sprintf("%s/a/b/%d", dir, i), 0o700); err != nil {
+					t.Fatal(err)
+				}
+			}
+			os.Symlink(outside, base+"/link")
+			stop, stopped := make(chan bool), make(chan bool)
+			go func() {
+				defer close(stopped)
+				for {
+					select {
+					case <-stop:
+						return
+					default:
+						swap(base+"/link", victim)
+					}
+				}
+			}()
+			RemoveTree(dir) // it may well fail
+			close(stop)
+			<-stopped
+			if left, _ := os.ReadDir(outside); len(left) != files {
+				t.Fatalf("%s: of the folder outside %d of %d are left", victim, len(left), files)
+			}
+			for _, path := range []string{base + "/link", dir} {
+				if err := os.RemoveAll(path); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+}
