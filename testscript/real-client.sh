@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs the real agents from npm into a cache outside the tree, each once, for the scripts that use them, and prints the
+# Installs the real agents, and a node that knows proxies, from npm into a cache outside the tree, each once, for the scripts that use them, and prints the
 # folders to put on PATH. One that cannot be had is named with the reason, and the exit status is 1; its scripts are skipped.
 set -u
 cache=${HOSTSHIM_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/hostshim}
@@ -41,5 +41,6 @@ opencode 1.18.33 opencode-ai opencode postinstall.mjs
 gemini 0.61.0 @google/gemini-cli gemini
 qwen 0.24.4 @qwen-code/qwen-code qwen
 copilot 1.0.102 @github/copilot copilot
+node 24.21.0 node node installArchSpecificPackage.js
 END
 exit $failed

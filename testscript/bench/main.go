@@ -33,6 +33,7 @@ var sections = []section{
 	{"launch", "The long-lived host: launches, memory", launchSection},
 	{"proxy", "The model proxy: 115 KB up, 2 KB down", proxySection},
 	{"stream", "The model proxy: streams", streamSection},
+	{"tunnel", "The way out by name", tunnelSection},
 	{"growth", "Growth", growthSection},
 	{"size", "Binaries, stripped", sizeSection},
 }
@@ -51,6 +52,13 @@ func main() {
 	if len(os.Args) > 1 && os.Args[1] == upstreamArg {
 		fmt.Fprintln(os.Stderr, serveUpstream(os.Args[2:]))
 		os.Exit(1)
+	}
+	if len(os.Args) == 5 && os.Args[1] == tunnelArg {
+		if err := tunnelClient(os.Args[2:]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
 	}
 	os.Exit(run())
 }
