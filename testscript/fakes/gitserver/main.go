@@ -2,7 +2,7 @@
 // prints
 //
 //	ready: http://127.0.0.1:PORT
-//	request: METHOD /path?query user=NAME password=sha256:… bytes=N status=N
+//	request: METHOD /path?query user=NAME password=sha256:… bytes=N[ gzip][ chunked] status=N
 //
 // one line a request. The password is in FILE, read for each request; any other gets 401. No password is printed.
 //
@@ -54,18 +54,23 @@ func serve(root string) error {
 		r.Body = body
 		answer := &noted{ResponseWriter: w, status: http.StatusOK}
 		user, given, _ := r.BasicAuth()
+		how := ""
 		want, err := os.ReadFile(*password)
 		if err != nil || given != strings.TrimSpace(string(want)) {
 			answer.Header().Set("WWW-Authenticate", `Basic realm="git"`)
 			answer.WriteHeader(http.StatusUnauthorized)
 		} else {
 			r.Header.Del("Authorization") // a hook sees its server's environment
+			if r.Header.Get("Content-Encoding") == "gzip" {
+				how = " gzip"
+			}
 			if r.ContentLength < 0 {
+				how += " chunked"
 				r.TransferEncoding = nil // the pack comes chunked, which package cgi refuses and http-backend takes
 			}
 			backend.ServeHTTP(answer, r)
 		}
-		fmt.Printf("request: %s %s user=%s password=sha256:%x bytes=%d status=%d\n", r.Method, r.RequestURI, user, sha256.Sum256([]byte(given)), body.n.Load(), answer.status)
+		fmt.Printf("request: %s %s user=%s password=sha256:%x bytes=%d%s status=%d\n", r.Method, r.RequestURI, user, sha256.Sum256([]byte(given)), body.n.Load(), how, answer.status)
 	}))
 }
 
