@@ -224,13 +224,12 @@ func (r *Running) mintPairing() error {
 	})
 	r.pairing.Store(&session)
 	r.PairingID = session.ID
-	r.env = p.brokeredEnv(withPassword(r.env, pairing), base, pairing)
+	r.shown = []credential.Secret{pairing, basicForm(pairing)}
+	r.env = p.brokeredEnv(withPassword(r.env, pairing), base, r.shown[1])
 	r.fill(pairing, base)
-	if !brokered {
-		pairing.Wipe()
-		return nil
+	if brokered {
+		r.token = pairing
 	}
-	r.token = pairing
 	return nil
 }
 

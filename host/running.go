@@ -33,6 +33,7 @@ type Running struct {
 	last     shimEvent      // the last one that came
 	target   atomic.Int64   // leader of the target's process group; 0: it has not started
 	token    credential.Secret
+	shown    []credential.Secret // forms of the pairing that the session has besides
 	env      []string
 	removed  <-chan struct{}                  // closed when the temporary folder is removed; nil: there was none
 	undo     []func()                         // what the launch made beside the record, undone last first
@@ -192,12 +193,14 @@ func (r *Running) row(event string) state.Row {
 
 // Secrets are what the launch handed over, to be found in a target's words.
 func (r *Running) Secrets() []credential.Secret {
-	return []credential.Secret{r.token, r.Plan.request.Identity, r.Plan.request.ModelKey}
+	return append([]credential.Secret{r.token, r.Plan.request.Identity, r.Plan.request.ModelKey}, r.shown...)
 }
 
 // Wipe forgets the secrets of the launch and of its request.
 func (r *Running) Wipe() {
-	r.token.Wipe()
+	for _, secret := range r.Secrets() {
+		secret.Wipe()
+	}
 	r.Plan.request.Wipe()
 }
 

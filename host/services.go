@@ -65,14 +65,21 @@ func (p *Plan) paired() bool {
 	return p.Credential == wire.CredentialPairing || len(p.hosts) > 0 || len(p.services) > 0
 }
 
-// brokeredEnv leads the session's programs to the proxy, whose base URL for the model is base.
-func (p *Plan) brokeredEnv(env []string, base string, pairing credential.Secret) []string {
+// basicForm is a pairing as git presents it.
+func basicForm(pairing credential.Secret) credential.Secret {
+	pair := slices.Concat([]byte("session:"), pairing.Reveal())
+	defer clear(pair)
+	return credential.NewSecret(base64.StdEncoding.AppendEncode(nil, pair))
+}
+
+// brokeredEnv leads the session's programs to the proxy, whose base URL for the model is base. Basic is the pairing for git.
+func (p *Plan) brokeredEnv(env []string, base string, basic credential.Secret) []string {
 	var own []string
 	if p.Credential == wire.CredentialPairing {
 		own = append(own, settings.Claude.BaseURL+"="+base)
 	}
 	if len(p.services) > 0 {
-		own = append(own, p.gitEnv(env, serviceURL(base), pairing)...)
+		own = append(own, p.gitEnv(env, serviceURL(base), basic)...)
 	}
 	if len(own) == 0 {
 		return env
@@ -86,9 +93,9 @@ func serviceURL(base string) string { return strings.TrimSuffix(base, "/sandbox"
 const gitConfigCount = "GIT_CONFIG_COUNT"
 
 // gitEnv leads git to the services by its environment, behind what that already says.
-func (p *Plan) gitEnv(env []string, base string, pairing credential.Secret) []string {
+func (p *Plan) gitEnv(env []string, base string, basic credential.Secret) []string {
 	closed := p.network != shim.NetworkOpen
-	header := "Authorization: Basic " + base64.StdEncoding.EncodeToString(slices.Concat([]byte("session:"), pairing.Reveal()))
+	header := "Authorization: Basic " + string(basic.Reveal())
 	count, _ := gitCount(env)
 	var own []string
 	for _, s := range p.services {
