@@ -31,6 +31,7 @@ type Request struct {
 	ExtraArgs   []string
 	Env         map[string]string
 	AllowHosts  []string      // hosts that a closed network reaches beside the template's (N01)
+	Services    []string      // that it may use beside the template's (A04)
 	Read        []string      // beside the template's entries (X05)
 	ReadWrite   []string      // likewise
 	KeepEnv     []string      // names that the target keeps although they look like credentials

@@ -26,17 +26,21 @@ type service struct {
 // planServices decides which services the session gets. One that cannot be used refuses the launch, like a token that cannot:
 // nobody wants to learn at the first push.
 func (h *Host) planServices(p *Plan, t settings.Template, set *settings.Settings) error {
-	if len(t.Services) == 0 {
-		return nil
-	}
-	if !p.Sandboxed || p.request.Remote {
+	able := p.Sandboxed && !p.request.Remote
+	switch {
+	case !able && len(p.request.Services) > 0:
+		return invalid("--service: only a sandboxed local session gets services")
+	case !able && len(t.Services) > 0:
 		h.config.Warn(fmt.Sprintf("template %q names services, which only a sandboxed local session gets: it goes without", t.ID))
 		return nil
 	}
-	for _, id := range t.Services {
+	for _, id := range slices.Concat(t.Services, p.request.Services) {
+		if slices.Contains(p.serviceIDs(), id) {
+			continue
+		}
 		access, err := set.ServiceAccess(id)
 		if access.Upstream == "" {
-			return invalid("template %q: services: %v", t.ID, err)
+			return invalid("services: %v", err)
 		}
 		if err != nil {
 			return unavailable(err)

@@ -33,7 +33,11 @@ func run(args []string) int {
 		keep = append(keep, name)
 		return nil
 	})
-	var hosts []string
+	var hosts, services []string
+	f.Func("service", "`ID` the session may use this service of llm_proxy.services too; may be given several times", func(id string) error {
+		services = append(services, id)
+		return nil
+	})
 	f.Func("allow-host", "`HOST` a closed network reaches this host too, as example.com:8443 or *.example.com; may be given several times", func(v string) error {
 		hosts = append(hosts, v)
 		return nil
@@ -49,7 +53,7 @@ func run(args []string) int {
 	if !ok {
 		return code
 	}
-	r.KeepEnv, r.AllowHosts, r.Read, r.ReadWrite = keep, hosts, read, write
+	r.KeepEnv, r.AllowHosts, r.Services, r.Read, r.ReadWrite = keep, hosts, services, read, write
 	places, err := f.places(shimPath)
 	if err != nil {
 		return f.refuse(r, wire.SandboxUnavailable, err)
