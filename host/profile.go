@@ -127,7 +127,7 @@ func (h *Host) planProfile(p *Plan, t settings.Template, private []string) error
 	spec := sandbox.Spec{
 		GOOS: runtime.GOOS, Home: home, ConfigHome: os.Getenv("XDG_CONFIG_HOME"), WorkDir: p.request.Directory, TempDir: p.temp, UserTempDir: state.UserTemp(),
 		Program: FindProgram(p.argv[0], path, p.request.Directory), Path: path,
-		Read: t.Read, ReadIfThere: t.ReadIfThere, ReadWrite: readWrite, Deny: t.Deny, Granted: granted, Kept: h.config.Places.Data, Private: private,
+		Read: t.Read, ReadIfThere: t.ReadIfThere, ReadWrite: readWrite, Deny: t.Deny, Granted: granted, Kept: h.config.Places.Data, Private: private, Settings: h.config.Places.Settings,
 		Network: p.profileNetwork(), ModelPort: port, Terminals: p.terminals, ListAbove: t.Agent != nil && t.Agent.ListsAbove,
 	}
 	p.named(&spec)

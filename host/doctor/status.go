@@ -157,8 +157,10 @@ func lookAtTokens(p state.Places, set *settings.Settings, found func(string, err
 		warnings = append(warnings, more...)
 	}
 	home := host.HomeFolder()
+	granted, err := p.Granted()
+	found(checkSettings, err)
 	denied, err = sandbox.Always(sandbox.Spec{
-		GOOS: runtime.GOOS, Home: home, ConfigHome: os.Getenv("XDG_CONFIG_HOME"), Private: append(set.TokenFiles(), p.State, p.Settings),
+		GOOS: runtime.GOOS, Home: home, ConfigHome: os.Getenv("XDG_CONFIG_HOME"), Private: append(set.TokenFiles(), p.State, p.Settings), Settings: p.Settings, Granted: granted,
 	})
 	found(checkSettings, err)
 	return denied, warnings

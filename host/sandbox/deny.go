@@ -120,10 +120,14 @@ func (b *builder) denyEntry(entry, why string) error {
 	if err != nil {
 		return err
 	}
+	own := entry == b.spec.Settings && why == whyHost
 	for _, link := range p.links {
-		if err := b.trusted(link); err != nil {
+		if err := b.trusted(link); err != nil && !(own && b.ownLink(link)) {
 			return err
 		}
+	}
+	if own && b.home != "" && slices.ContainsFunc(p.links, func(link string) bool { return within(link, b.home) }) {
+		b.warnings = append(b.warnings, fmt.Sprintf("the settings %q are a link: %q is read, and denied to the session", entry, p.real))
 	}
 	if b.spec.GOOS == "linux" && below(p.real, "/proc") {
 		return errors.New("entries of /proc come and go: deny /proc whole")
@@ -162,6 +166,17 @@ func (b *builder) trusted(link string) error {
 		return fmt.Errorf("the link %q is in a folder that not only root can change: name what the link leads to", link)
 	}
 	return nil
+}
+
+// ownLink says whether only this person could have made the link: in a folder that nobody else can write, and that no session
+// was ever granted. People keep settings.json in a folder with their other configuration, and a link in its place. A deny
+// that follows such a link holds what the host reads, and the link stays for the session's time; a person who turns it
+// meanwhile gives the session no more than other settings to read.
+func (b *builder) ownLink(link string) bool {
+	dir, err := b.sys.lstat(filepath.Dir(link))
+	at, aerr := b.sys.lstat(link)
+	return err == nil && aerr == nil && dir.uid == b.sys.me && at.uid == b.sys.me && dir.mode.Perm()&0o022 == 0 &&
+		madeLink([]string{link}, b.spec.Granted) == ""
 }
 
 // refuseBlocked refuses a deny that takes away what the session needs. Without this the target would start, and fail

@@ -14,6 +14,7 @@ type facts struct {
 	names    func(dir string) ([]string, error)
 	head     func(path string) ([]byte, error) // the first bytes of a regular file
 	readOnly func(dir string) bool             // whether the folder is on a mount that nobody can write
+	me       uint32                            // the user whose files these are
 	fold     bool                              // names may differ in letter case from how they are stored
 }
 
@@ -36,7 +37,7 @@ func (n node) othersWrite() bool { return n.uid != 0 || n.mode.Perm()&0o022 != 0
 // headLen covers a shebang line: no kernel reads more of one than this.
 const headLen = 512
 
-var system = facts{lstat: lstat, names: names, head: head, readOnly: readOnly}
+var system = facts{lstat: lstat, names: names, head: head, readOnly: readOnly, me: uint32(os.Geteuid())}
 
 func lstat(path string) (node, error) {
 	info, err := os.Lstat(path)

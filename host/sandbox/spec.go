@@ -32,6 +32,7 @@ type Spec struct {
 	Granted     []string // folders and files that sessions were ever granted for writing, without links (X15)
 	Kept        string   // the data folder: nothing that is named in a configuration is granted there
 	Private     []string // the host's own: token file, state directory, settings (X06, X12)
+	Settings    string   // of Private, the one that may be reached through links of the person's own
 
 	Named   []Named // what the person's configuration has programs read: granted for reading if nothing speaks against it (X19)
 	Inspect func(n Named, real string, folder bool) (more []Named, why string)
