@@ -73,8 +73,8 @@ func (b *builder) nameable(n Named, g grant, granted bool) (more []Named, why st
 			return nil, "it holds what the host keeps for sessions"
 		}
 	}
-	if n.Kind < NamedConfig && granted {
-		return nil, ""
+	if granted && (n.Kind < NamedConfig || g.kind == file && !g.node.mode.IsRegular()) {
+		return nil, "" // the second is /dev/null, as a word for none
 	}
 	more, why = b.spec.Inspect(n, g.real, g.kind == folder)
 	if why == "" && len(more) > 0 && b.sessionWrites(g.place) {
