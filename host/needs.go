@@ -30,7 +30,7 @@ func (h *Host) hintNeeds(p *Plan) {
 	var needs []need
 	for _, n := range slices.Concat(gitNeeds(work), aboveNeeds(work, realPath(HomeFolder()), opens), linkedNeeds(work)) {
 		covered := func(o need) bool { return strings.HasPrefix(n.path+"/", o.path+"/") }
-		if !opens(n.path) && p.profile.Offers(n.path, n.write) && !slices.ContainsFunc(needs, covered) {
+		if printable(n.path) && !opens(n.path) && p.profile.Offers(n.path, n.write) && !slices.ContainsFunc(needs, covered) {
 			needs = append(needs, n)
 		}
 	}
