@@ -101,7 +101,7 @@ func notStarted(last shimEvent, cause error, end End, program string, sandboxed 
 	case last.Event == shim.EventBadSecret || last.Event == shim.EventHelloRefused:
 		return &wire.Error{Code: wire.IdentityRefused, Message: last.Event}
 	case end.Status == shim.ExitUsage && sandboxed:
-		return &wire.Error{Code: wire.SandboxUnavailable, Message: cmp.Or(said, "the shim could not apply the sandbox")}
+		return &wire.Error{Code: wire.SandboxUnavailable, Message: cmp.Or(said, "the shim could not apply the sandbox"), Errno: last.Errno}
 	case end.Shim != 0 && cause == errEnded: // a target may run a moment before its shim can say so
 		return &wire.Error{Code: wire.SpawnFailed, Message: fmt.Sprintf("the shim was ended before it had said that %q had started: %v", program, end.Shim)}
 	case end.Signal != 0 && cause == errEnded: // by the kernel, say, for want of memory

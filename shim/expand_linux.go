@@ -2,6 +2,7 @@ package shim
 
 import (
 	"errors"
+	"path/filepath"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -73,7 +74,7 @@ func expand(p *Policy, t tree) ([]rule, *limits, error) {
 	}{{l.deny, p.Deny}, {l.private, p.Private}, {l.readOnly, p.ReadOnly}} {
 		for _, path := range list.paths {
 			if err := list.to.add(path, t); err != nil {
-				return nil, nil, pathFailure("sandbox: deny "+path, err)
+				return nil, nil, pathFailure("deny", path, err)
 			}
 		}
 	}
@@ -88,7 +89,7 @@ func expand(p *Policy, t tree) ([]rule, *limits, error) {
 				err = grantable(n, list.rights)
 			}
 			if err != nil {
-				return nil, nil, pathFailure("sandbox: grant "+path, err)
+				return nil, nil, pathFailure("grant", path, err)
 			}
 			if l.deny.below(path) {
 				continue // a deny wins even over a grant inside it
@@ -109,12 +110,22 @@ func newDenies() *denies {
 	return &denies{map[string]bool{}, map[string]bool{}, map[fileID]bool{}, map[fileID]bool{}}
 }
 
-// pathFailure replaces the text of ELOOP, which would mislead.
-func pathFailure(step string, err error) error {
-	if err == unix.ELOOP {
-		err = errors.New("holds a symbolic link")
+// pathFailure is what is wrong with a path of the policy. Of one that holds a symbolic link it says where that leads.
+func pathFailure(what, path string, err error) error {
+	failed := stageFailure("sandbox: "+what+" "+path, err)
+	if real := realPath(path); errors.Is(err, unix.ELOOP) && real != path {
+		failed.Reason = "name " + real + " instead"
 	}
-	return stageFailure(step, err)
+	return failed
+}
+
+// realPath is a path without symbolic links, as far as there is something at it.
+func realPath(path string) string {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil && path != "/" {
+		return filepath.Join(realPath(filepath.Dir(path)), filepath.Base(path))
+	}
+	return real
 }
 
 func grantable(n node, rights uint64) error {

@@ -103,7 +103,7 @@ func (r *ruleset) fill(p *Policy) error {
 	}
 	for _, rule := range rules {
 		if err := r.allowPath(rule); err != nil && !rule.found {
-			return pathFailure("sandbox: grant "+rule.path, err)
+			return pathFailure("grant", rule.path, err)
 		}
 	}
 	return r.allowStreams(limits, at)

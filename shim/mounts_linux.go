@@ -218,7 +218,7 @@ func mountFailure(what string, err error) error {
 	}
 	switch e.Errno {
 	case unix.ELOOP:
-		e.Errno, e.Reason = 0, "holds a symbolic link"
+		e.Reason = ""
 	case unix.EPERM, unix.EACCES, unix.EINVAL, unix.ENOSPC, unix.ENOSYS:
 		e.Reason = cmp.Or(e.Reason, `this system does not let a session have one: "protect": false in the template does without, and leaves what your tools run open to it`)
 	}

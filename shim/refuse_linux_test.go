@@ -31,13 +31,13 @@ func TestStageRefuses(t *testing.T) {
 			r.t.Fatal(err)
 		}
 		for want, change := range map[string]func(p *Policy){
-			profile + "version 2, want 1":                                  func(p *Policy) { p.Version = 2 },
-			profile + `path "w" is not absolute and clean`:                 func(p *Policy) { p.Deny = []string{"w"} },
-			"sandbox: grant /nowhere: no such file or directory":           func(p *Policy) { p.Read = []string{"/nowhere"} },
-			"sandbox: grant " + r.at("link") + ": holds a symbolic link":   func(p *Policy) { p.ReadWrite = []string{r.at("link")} },
-			"sandbox: grant " + r.at("link/b") + ": holds a symbolic link": func(p *Policy) { p.ReadWrite = []string{r.at("link/b")} },
-			"sandbox: deny " + r.at("link/b") + ": holds a symbolic link":  func(p *Policy) { p.Deny = []string{r.at("link/b")} },
-			"sandbox: grant " + r.at("w") + ": not a character device":     func(p *Policy) { p.Devices = []string{r.at("w")} },
+			profile + "version 2, want 1":                                                                    func(p *Policy) { p.Version = 2 },
+			profile + `path "w" is not absolute and clean`:                                                   func(p *Policy) { p.Deny = []string{"w"} },
+			"sandbox: grant /nowhere: no such file or directory":                                             func(p *Policy) { p.Read = []string{"/nowhere"} },
+			"sandbox: grant " + r.at("link") + ": holds a symbolic link: name " + r.at("w") + " instead":     func(p *Policy) { p.ReadWrite = []string{r.at("link")} },
+			"sandbox: grant " + r.at("link/b") + ": holds a symbolic link: name " + r.at("w/b") + " instead": func(p *Policy) { p.ReadWrite = []string{r.at("link/b")} },
+			"sandbox: deny " + r.at("link/b") + ": holds a symbolic link: name " + r.at("w/b") + " instead":  func(p *Policy) { p.Deny = []string{r.at("link/b")} },
+			"sandbox: grant " + r.at("w") + ": not a character device":                                       func(p *Policy) { p.Devices = []string{r.at("w")} },
 		} {
 			r.policy = good
 			change(&r.policy)

@@ -20,7 +20,10 @@ type stageError struct {
 
 func (e *stageError) Error() string {
 	text := e.Step
-	if e.Errno != 0 {
+	switch {
+	case e.Sandbox && e.Errno == syscall.ELOOP: // one link is too many
+		text += ": holds a symbolic link"
+	case e.Errno != 0:
 		text += ": " + e.Errno.Error()
 	}
 	if e.Reason != "" {
@@ -37,7 +40,7 @@ func (e *stageError) Unwrap() error {
 }
 
 // stageFailure is the failure of a step of the sandbox.
-func stageFailure(step string, err error) error {
+func stageFailure(step string, err error) *stageError {
 	e := &stageError{Sandbox: true, Step: step}
 	if !errors.As(err, &e.Errno) {
 		e.Reason = err.Error()

@@ -60,7 +60,7 @@ func (f *flags) connect(args []string, positional int) (c *client.Client, code i
 
 func stop(args []string) int {
 	f := newFlags("stop")
-	reason := f.String("reason", "host stop", "`TEXT` for the host's log")
+	reason := f.String("reason", called()+" stop", "`TEXT` for the host's log")
 	c, code, ok := f.connect(args, 1)
 	if !ok {
 		return code

@@ -50,7 +50,15 @@ FUNCTION() {
 		((i + 1 == COMP_CWORD)) && COMPREPLY=($(compgen -c -- "$word"))
 		return
 	done
-	COMPREPLY=($("${COMP_WORDS[0]}" ` + completeCommand + ` "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null))
+	# A "=" is a word of its own here: what belongs together is put together, and the answer cut again.
+	local words=("${COMP_WORDS[@]:1:COMP_CWORD}") before=''
+	if ((COMP_CWORD > 2)) && [[ $word = = && ${COMP_WORDS[COMP_CWORD-1]} = -* ]]; then
+		words=("${COMP_WORDS[@]:1:COMP_CWORD-2}" "${COMP_WORDS[COMP_CWORD-1]}=") before="${COMP_WORDS[COMP_CWORD-1]}="
+	elif ((COMP_CWORD > 3)) && [[ ${COMP_WORDS[COMP_CWORD-1]} = = && ${COMP_WORDS[COMP_CWORD-2]} = -* ]]; then
+		words=("${COMP_WORDS[@]:1:COMP_CWORD-3}" "${COMP_WORDS[COMP_CWORD-2]}=$word") before="${COMP_WORDS[COMP_CWORD-2]}="
+	fi
+	COMPREPLY=($("${COMP_WORDS[0]}" ` + completeCommand + ` "${words[@]}" 2>/dev/null))
+	COMPREPLY=("${COMPREPLY[@]#"$before"}")
 }
 complete -o default -F FUNCTION NAME
 `,
@@ -102,8 +110,15 @@ func complete(words []string) int {
 	if len(words) == 0 {
 		words = []string{""}
 	}
+	// --flag=value: its candidates are those of a value after the flag, with the flag before them.
+	before := ""
+	last := words[len(words)-1]
+	if flag, value, ok := strings.Cut(last, "="); ok && strings.HasPrefix(flag, "-") {
+		before = flag + "="
+		words = append(slices.Clone(words[:len(words)-1]), flag, value)
+	}
 	for _, word := range candidates(words) {
-		fmt.Println(word)
+		fmt.Println(before + word)
 	}
 	return 0
 }

@@ -45,7 +45,9 @@ func runDoctor(args []string) int {
 		return fail(err)
 	}
 	status := 0
-	for _, c := range checks {
+	for i := range checks {
+		c := &checks[i]
+		c.Cure = inOwnName(c.Cure)
 		if c.Result == doctor.CheckFail {
 			status = 1
 		}

@@ -96,7 +96,7 @@ func help() string {
 	for _, c := range commands() {
 		fmt.Fprintf(&b, "  %-9s  %s\n", c.name, c.summary)
 	}
-	fmt.Fprintf(&b, "\n%s COMMAND --help lists a command's flags.\n\n%s", called(), exitStatuses)
+	fmt.Fprintf(&b, "\n%s COMMAND --help lists a command's flags.\n\n%s", called(), inOwnName(exitStatuses))
 	return b.String()
 }
 
@@ -182,10 +182,10 @@ func (f *flags) help() string {
 	}
 	f.VisitAll(func(fl *flag.Flag) {
 		value, text := flag.UnquoteUsage(fl)
-		text = strings.TrimLeft(strings.TrimPrefix(text, value), ": ")
+		text = inOwnName(strings.TrimLeft(strings.TrimPrefix(text, value), ": "))
 		fmt.Fprintf(&b, "  %-18s  %s\n", strings.TrimSpace(dashed(fl.Name)+" "+value), text)
 	})
-	b.WriteString(f.more)
+	b.WriteString(inOwnName(f.more))
 	return b.String()
 }
 

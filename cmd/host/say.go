@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"unicode"
 
@@ -17,6 +18,17 @@ import (
 
 // called is the name that this program was called by: it may be installed beside another program called host.
 func called() string { return filepath.Base(cmp.Or(os.Args[0], "host")) }
+
+// inOwnName is a text that names commands of this program, by the name that it was called by.
+func inOwnName(text string) string {
+	var names []string
+	for _, c := range commands() {
+		names = append(names, c.name)
+	}
+	return regexp.MustCompile(`(^|[^-\w])host (`+strings.Join(names, "|")+`)\b`).ReplaceAllStringFunc(text, func(found string) string {
+		return strings.Replace(found, "host ", called()+" ", 1)
+	})
+}
 
 func warn(text string) { say("warning", text) }
 
