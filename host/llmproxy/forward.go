@@ -1,7 +1,7 @@
 package llmproxy
 
 import (
-	"cmp"
+	"fmt"
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
@@ -162,8 +162,16 @@ func (x *exchange) failed(err error) {
 		x.refuse(refuseTimeout)
 	default:
 		x.lost(reason(err))
-		x.refuse(&refusal{http.StatusBadGateway, "gateway_unreachable", cmp.Or(x.service, "the model provider") + " cannot be reached: " + reason(err), 0})
+		x.refuse(&refusal{http.StatusBadGateway, "gateway_unreachable", x.server() + " cannot be reached: " + reason(err), 0})
 	}
+}
+
+// server is where the request was to go, for who sent it: no address.
+func (x *exchange) server() string {
+	if x.service != "" {
+		return fmt.Sprintf("service %q", x.service)
+	}
+	return "the model provider"
 }
 
 // lost notes for the session's owner, who may name the upstream, what the client's answer says without it.
