@@ -16,21 +16,21 @@ const (
 	fsReadWrite = fsRead | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE |
 		unix.LANDLOCK_ACCESS_FS_REMOVE_DIR | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE | unix.LANDLOCK_ACCESS_FS_REFER |
 		unix.LANDLOCK_ACCESS_FS_MAKE_DIR | unix.LANDLOCK_ACCESS_FS_MAKE_REG | unix.LANDLOCK_ACCESS_FS_MAKE_SOCK |
-		unix.LANDLOCK_ACCESS_FS_MAKE_FIFO | unix.LANDLOCK_ACCESS_FS_MAKE_SYM
+		unix.LANDLOCK_ACCESS_FS_MAKE_FIFO | unix.LANDLOCK_ACCESS_FS_MAKE_SYM | unix.LANDLOCK_ACCESS_FS_RESOLVE_UNIX
 
 	fsDevice = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE |
 		unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
 
 	// fsFile are the rights that make sense on something that is not a folder.
-	fsFile = unix.LANDLOCK_ACCESS_FS_EXECUTE | fsDevice
+	fsFile = unix.LANDLOCK_ACCESS_FS_EXECUTE | fsDevice | unix.LANDLOCK_ACCESS_FS_RESOLVE_UNIX
 
 	// fsList is the only right on the folders between a grant and a denied path. A rule holds for everything below its
 	// folder. So the names inside a denied folder can be listed as well, though nothing there can be opened: a known limit.
 	fsList = unix.LANDLOCK_ACCESS_FS_READ_DIR
 )
 
-// handledFS are the file rights that Landlock denies unless granted: all that version abi knows. Versions up to 8 add
-// none after version 5. A right that a later version adds stays allowed, as without Landlock.
+// handledFS are the file rights that Landlock denies unless granted: all that version abi knows. Versions 6 to 8 add none.
+// A right that a version after 9 adds stays allowed, as without Landlock.
 func handledFS(abi int) uint64 {
 	const first = unix.LANDLOCK_ACCESS_FS_MAKE_SYM<<1 - 1 // version 1: EXECUTE to MAKE_SYM
 	rights := uint64(first)
@@ -42,6 +42,9 @@ func handledFS(abi int) uint64 {
 	}
 	if abi >= 5 {
 		rights |= unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
+	}
+	if abi >= 9 {
+		rights |= unix.LANDLOCK_ACCESS_FS_RESOLVE_UNIX // connecting to a socket with a path that the session did not make
 	}
 	return rights
 }

@@ -115,13 +115,17 @@ func TestSandboxSupported(t *testing.T) {
 
 // What the versions of Landlock know: nothing that is handled is ever granted by mistake, and device nodes never.
 func TestLandlockRights(t *testing.T) {
-	for abi, want := range map[int]uint64{1: 0x1fff, 2: 0x3fff, 3: 0x7fff, 4: 0x7fff, 5: 0xffff, 6: 0xffff, 7: 0xffff, 9: 0xffff} {
+	for abi, want := range map[int]uint64{1: 0x1fff, 2: 0x3fff, 3: 0x7fff, 4: 0x7fff, 5: 0xffff, 6: 0xffff, 7: 0xffff, 8: 0xffff, 9: 0x1ffff, 12: 0x1ffff} {
 		if got := handledFS(abi); got != want {
 			t.Errorf("version %d handles %#x, want %#x", abi, got, want)
 		}
 	}
 	if scopes(5) != 0 || scopes(6) != 3 {
 		t.Errorf("scopes %d, %d", scopes(5), scopes(6))
+	}
+	const sockets = unix.LANDLOCK_ACCESS_FS_RESOLVE_UNIX // a folder to write and a socket that is named, nothing to read
+	if fsReadWrite&sockets == 0 || fsReadWrite&fsFile&sockets == 0 || (fsRead|fsDevice|fsList)&sockets != 0 {
+		t.Error("sockets with a path belong to what may be written, and to nothing else")
 	}
 	const nodes = unix.LANDLOCK_ACCESS_FS_MAKE_CHAR | unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK
 	if (fsRead|fsReadWrite|fsDevice)&nodes != 0 {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -111,7 +112,7 @@ func (s *script) holds(name, arg string) (bool, error) {
 	case "race":
 		return raceBuilt, nil
 	case "landlock":
-		return haveLandlock(), nil
+		return landlockVersion() > 0, nil
 	case "client":
 		return realClient().bin != "", nil
 	case "sharedclient":
@@ -123,6 +124,9 @@ func (s *script) holds(name, arg string) (bool, error) {
 // holdsFor answers a [condition:argument].
 func (s *script) holdsFor(name, arg string) (bool, error) {
 	switch name {
+	case "landlock":
+		version, err := strconv.Atoi(arg)
+		return landlockVersion() >= version, err
 	case "client":
 		return s.agent(arg).bin != "", nil
 	case "sharedclient":

@@ -41,4 +41,4 @@ func openTerminal() (p [2]int, err error) {
 	return p, err
 }
 
-func haveLandlock() bool { return false }
+func landlockVersion() int { return 0 }

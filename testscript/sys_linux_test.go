@@ -147,8 +147,11 @@ func openTerminal() (p [2]int, err error) {
 	return p, err
 }
 
-// haveLandlock asks the kernel for its Landlock version, which is at least 1 where there is one.
-func haveLandlock() bool {
+// landlockVersion is the kernel's; 0: none.
+func landlockVersion() int {
 	version, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
-	return errno == 0 && version >= 1
+	if errno != 0 {
+		return 0
+	}
+	return int(version)
 }
