@@ -10,7 +10,7 @@ FLAGS      := -trimpath -buildvcs=false -ldflags '-s -w'
 
 export CGO_ENABLED := 0
 
-.PHONY: all build demo test vet staticcheck unit scripts race tools real-client fuzz delays campaign bench cross install uninstall dist clean
+.PHONY: all build demo test vet staticcheck unit scripts race tools real-client fuzz delays campaign kernels bench cross install uninstall dist clean
 
 all: build
 
@@ -60,6 +60,10 @@ SCALE ?= 1
 campaign: build
 	$(GO) build $(FLAGS) -o bin/ ./testscript/campaign
 	bin/campaign -bin bin -scale $(SCALE)
+
+# Other kernels in a virtual machine: some minutes each, the first time with a download.
+kernels:
+	sh testscript/kernels.sh $(SUITES)
 
 # Measurements beside tini, bwrap and nginx: one to three minutes, best on a machine that does nothing else.
 bench: build
