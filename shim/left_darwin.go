@@ -4,7 +4,7 @@ import "time"
 
 // macOS has no subreapers: a process that was left behind has no parent to find it by (a documented limit).
 
-func becomeSubreaper() {}
-func endDescendants()  {}
+func becomeSubreaper() map[int]bool { return nil }
+func endDescendants(map[int]bool)   {}
 
 func EndOrphans(time.Duration, func(pid int) bool) []string { return nil }

@@ -14,8 +14,18 @@ import (
 // What a sandboxed target left running would keep the terminal, and read there what the user types next. It would also
 // keep the credential and the network. So the shim ends it with the session, however far it forked away (X13).
 
-// becomeSubreaper makes this process the parent of every descendant that loses its own.
-func becomeSubreaper() { unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) }
+// becomeSubreaper makes this process the parent of every descendant that loses its own. Children that it has already are
+// its caller's: a shell starts the other end of 4> >(cat) and then becomes this program.
+func becomeSubreaper() (callers map[int]bool) {
+	if unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOWAIT|unix.WNOHANG, nil) != unix.ECHILD {
+		callers = map[int]bool{}
+		for _, pid := range listProcesses(os.Getpid()) {
+			callers[pid] = true
+		}
+	}
+	unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+	return callers
+}
 
 // maxEnding is how long the shim tries. A process in an uninterruptible wait must not hold up the session's end for ever.
 const maxEnding = 10 * time.Second
@@ -24,15 +34,19 @@ const maxEnding = 10 * time.Second
 // by then.
 //
 // Each round stops all descendants, then kills them all, then looks again. A stopped process cannot fork, nor notice
-// that another one died and replace it. Orphans become children of this process, so no children means no descendants.
-func endDescendants() {
+// that another one died and replace it. Orphans become children of this process, so no children means no descendants, and
+// none but the callers' means none of the target's.
+func endDescendants(callers map[int]bool) {
 	var left []string
-	for deadline := time.Now().Add(maxEnding); reapChildren(); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(maxEnding); reapChildren(callers); time.Sleep(time.Millisecond) {
 		if left != nil && time.Now().After(deadline) {
 			warn(fmt.Sprintf("not ended within %v: %s", maxEnding, strings.Join(left, ", ")))
 			return
 		}
-		left = killAll(deadline, func(int) bool { return false })
+		left = killAll(deadline, func(pid int) bool { return callers[pid] })
+		if len(left) == 0 && len(callers) > 0 {
+			return
+		}
 	}
 }
 
@@ -57,8 +71,8 @@ func killAll(deadline time.Time, spare func(pid int) bool) []string {
 	return names
 }
 
-// reapChildren reaps every child that has ended and says whether there are others.
-func reapChildren() bool {
+// reapChildren reaps every child that has ended, strikes it from the callers', and says whether there are others.
+func reapChildren(callers map[int]bool) bool {
 	for {
 		pid, err := unix.Wait4(-1, nil, unix.WNOHANG, nil)
 		if err == unix.ECHILD {
@@ -67,6 +81,7 @@ func reapChildren() bool {
 		if pid <= 0 && err != unix.EINTR {
 			return true
 		}
+		delete(callers, pid)
 	}
 }
 

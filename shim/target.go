@@ -73,8 +73,9 @@ func (l *launch) spawn() (*stageReport, error) {
 	}
 	cmd := l.command(path)
 	var report *stageReport
+	var callers map[int]bool
 	if l.profile != "" {
-		becomeSubreaper()
+		callers = becomeSubreaper()
 		var err error
 		if report, err = sandboxed(cmd, l.profile, l.fds.token, l.fds.listener); err != nil {
 			return nil, sandboxFailed(name, err)
@@ -95,7 +96,7 @@ func (l *launch) spawn() (*stageReport, error) {
 		return nil, cannotStart(name, errno, false)
 	}
 	pid := cmd.Process.Pid
-	l.target = &target{cmd: cmd, pid: pid, watch: watchTarget(pid), became: make(chan error, 1)}
+	l.target = &target{cmd: cmd, pid: pid, watch: watchTarget(pid, callers), became: make(chan error, 1)}
 	return report, nil
 }
 

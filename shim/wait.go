@@ -190,7 +190,7 @@ func (l *launch) reap() {
 	l.target.cmd.Wait()
 	status := l.target.cmd.ProcessState.Sys().(syscall.WaitStatus)
 	if l.profile != "" {
-		endDescendants()
+		endDescendants(l.target.watch.callers)
 	}
 	if status.Signaled() {
 		l.end.signal = status.Signal()

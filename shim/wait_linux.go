@@ -61,12 +61,14 @@ func ByDefault(sig syscall.Signal) bool {
 type watch struct {
 	pid  int
 	init bool // orphans become children of this process: it is process 1 (S20), or a subreaper
+
+	callers map[int]bool // children that this process had before, and still has
 }
 
-func watchTarget(pid int) watch {
+func watchTarget(pid int, callers map[int]bool) watch {
 	var asked int32
 	unix.Prctl(unix.PR_GET_CHILD_SUBREAPER, uintptr(unsafe.Pointer(&asked)), 0, 0, 0)
-	return watch{pid, os.Getpid() == 1 || asked != 0}
+	return watch{pid, os.Getpid() == 1 || asked != 0, callers}
 }
 
 // childInfo is the start of the siginfo of a SIGCHLD on a 64-bit machine.
@@ -119,6 +121,7 @@ func (w watch) reapOrphans() {
 			return
 		}
 		unix.Wait4(int(c.pid), nil, unix.WNOHANG, nil)
+		delete(w.callers, int(c.pid))
 	}
 }
 
