@@ -65,10 +65,17 @@ func denials(model bool) []denial {
 // look. On ENOSYS programs use openat instead. mkdir is free: the kernel masks these bits in its mode on every file system, and
 // cp -r asks for them in a folder that has the set-group-ID bit.
 func setIDDenials() []denial {
-	const setID = unix.S_ISUID | unix.S_ISGID
+	const (
+		setID      = unix.S_ISUID | unix.S_ISGID
+		deviceNode = unix.S_IFCHR & unix.S_IFBLK // in both types, and in no other that mknod makes
+	)
 	return []denial{
 		{calls: append(calls(unix.SYS_FCHMOD), secondArgModes...), when: argHas(1, setID)},
-		{calls: calls(unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_MKNODAT), when: argHas(2, setID)},
+		{calls: calls(unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2), when: argHas(2, setID)},
+		// No device nodes either. Landlock lets a whiteout pass since 2026 (6.12.117), and a rename that leaves one.
+		{calls: nodeCalls, when: argHas(1, setID|deviceNode)},
+		{calls: calls(unix.SYS_MKNODAT), when: argHas(2, setID|deviceNode)},
+		{calls: calls(unix.SYS_RENAMEAT2), when: argHas(4, unix.RENAME_WHITEOUT)},
 		{calls: openCalls, when: openHas(1, setID)},
 		{calls: calls(unix.SYS_OPENAT), when: openHas(2, setID)},
 		{calls: calls(unix.SYS_OPENAT2), errno: unix.ENOSYS},

@@ -6,4 +6,4 @@ import "golang.org/x/sys/unix"
 const auditArch = unix.AUDIT_ARCH_AARCH64
 
 // This architecture has none of the old system calls that make or change a file: chmod, creat, mkdir, mknod, open.
-var secondArgModes, openCalls []uint32
+var secondArgModes, nodeCalls, openCalls []uint32

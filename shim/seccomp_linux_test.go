@@ -102,6 +102,13 @@ func TestFilter(t *testing.T) {
 		{"fchmodat2 setgid", unix.SYS_FCHMODAT2, args{0, 0, 0o2755}, perm, perm},
 		{"mkdirat setgid, which the kernel masks", unix.SYS_MKDIRAT, args{0, 0, 0o2755}, pass, pass},
 		{"mknodat setuid", unix.SYS_MKNODAT, args{0, 0, unix.S_IFREG | 0o4755}, perm, perm},
+		{"mknodat file", unix.SYS_MKNODAT, args{0, 0, unix.S_IFREG | 0o644}, pass, pass},
+		{"mknodat FIFO", unix.SYS_MKNODAT, args{0, 0, unix.S_IFIFO | 0o644}, pass, pass},
+		{"mknodat socket", unix.SYS_MKNODAT, args{0, 0, unix.S_IFSOCK | 0o644}, pass, pass},
+		{"mknodat whiteout", unix.SYS_MKNODAT, args{0, 0, unix.S_IFCHR | 0o644}, perm, perm},
+		{"mknodat disk", unix.SYS_MKNODAT, args{0, 0, unix.S_IFBLK | 0o644}, perm, perm},
+		{"renameat2", unix.SYS_RENAMEAT2, args{0, 4, 0, 4, unix.RENAME_NOREPLACE | unix.RENAME_EXCHANGE}, pass, pass},
+		{"renameat2 that leaves a whiteout", unix.SYS_RENAMEAT2, args{0, 0, 0, 0, unix.RENAME_WHITEOUT}, perm, perm},
 		{"openat that makes nothing", unix.SYS_OPENAT, args{0, 0, unix.O_RDWR | unix.O_DIRECTORY, 0o6755}, pass, pass},
 		{"openat O_CREAT", unix.SYS_OPENAT, args{0, 0, unix.O_CREAT, 0o755}, pass, pass},
 		{"openat O_CREAT setuid", unix.SYS_OPENAT, args{0, 0, unix.O_CREAT | unix.O_WRONLY, 0o4755}, perm, perm},
@@ -159,7 +166,7 @@ func TestFilterOldCalls(t *testing.T) {
 func TestFilterIsSmallAndClosed(t *testing.T) {
 	for _, model := range []bool{false, true} {
 		prog := filter(model)
-		if len(prog) > 96 {
+		if len(prog) > 104 {
 			t.Errorf("%d instructions", len(prog))
 		}
 		for i, in := range prog {
