@@ -17,6 +17,7 @@ trap 'exit 1' HUP INT TERM
 
 # kernel SUITE: where that suite's newest kernel is.
 kernel() {
+	set +e
 	dir=$cache/$1
 	mkdir -p "$dir/lists/partial" "$dir/archives/partial"
 	mirror=$(sed -n 's/^URIs: *//p; s/^deb \(\[.*\] \)*\([^ ]*\) .*/\2/p' /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null | head -n 1)
@@ -24,18 +25,19 @@ kernel() {
 	apt="-qq -o Dir::Etc::SourceList=$dir/sources.list -o Dir::Etc::SourceParts=- -o Dir::State::Lists=$dir/lists
 		-o Dir::Cache=$dir -o APT::Sandbox::User=$(id -un) -o Acquire::Languages=none"
 	# shellcheck disable=SC2086
-	{
-		apt-get $apt update >&2 || [ -n "$(ls "$dir"/boot/vmlinuz-* 2>/dev/null)" ] || return
-		# The image is in a package of the one or the other name.
-		for package in $(apt-cache $apt depends --recurse -i linux-image-cloud-amd64 |
-			grep -oE 'linux-(image|binary)-[0-9][^ ]*-cloud-amd64$' | sort -u); do
-			[ -e "$dir/$package" ] && continue
-			(cd "$dir/archives" && apt-get $apt download "$package" >&2) || return
-			dpkg-deb --fsys-tarfile "$dir/archives/${package}"_*.deb | tar -x -C "$dir" --wildcards './boot/vmlinuz-*' 2>/dev/null || continue
-			touch "$dir/$package"
-		done
-	}
-	ls -t "$dir"/boot/vmlinuz-* | head -n 1
+	apt-get $apt update >&2 || [ -n "$(find "$dir" -name 'vmlinuz*')" ] || return
+	# The image is in a package of the one or the other name.
+	# shellcheck disable=SC2086
+	for package in $(apt-cache $apt depends --recurse -i linux-image-cloud-amd64 |
+		grep -oE 'linux-(image|binary)-[0-9][^ ]*-cloud-amd64$' | sort -u); do
+		[ ! -e "$dir/$package" ] || continue
+		(cd "$dir/archives" && apt-get $apt download "$package" >&2) || return
+		dpkg-deb --fsys-tarfile "$dir/archives/${package}"_*.deb |
+			tar -x -C "$dir" --wildcards './boot/vmlinuz-*' './usr/lib/modules/*/vmlinuz' 2>/dev/null || : # one of the two is not there
+		rm -f "$dir/archives/${package}"_*.deb
+		touch "$dir/$package"
+	done
+	find "$dir" -name 'vmlinuz*' | sort -V | tail -n 1 | grep .
 }
 
 # userland makes the root file system: this machine's shell and small programs, ours, and the scripts.
