@@ -10,7 +10,7 @@ FLAGS      := -trimpath -buildvcs=false -ldflags '-s -w'
 
 export CGO_ENABLED := 0
 
-.PHONY: all build demo test vet staticcheck unit scripts race tools real-client fuzz delays campaign kernels bench cross install uninstall dist clean
+.PHONY: all build demo test vet staticcheck unit scripts race race-all tools real-client fuzz delays campaign kernels bench cross install uninstall dist clean
 
 all: build
 
@@ -36,10 +36,14 @@ scripts: build
 	$(GO) test -count=1 -timeout 1h -parallel 6 ./testscript
 
 # One more pass, with the race detector in both programs, of the scripts of what runs long and at once: the shim, the
-# host and its proxy. Each program sleeps a second at its end then, hence more at a time.
+# host and its proxy. Each program sleeps a second at its end then, hence more at a time. make race-all tries more of them.
+RACE ?= s1[258]|h0[2-7]|p03|p1[0124]|b0[12]
 race:
 	CGO_ENABLED=1 $(GO) build -race -trimpath -buildvcs=false -o bin/race/ ./cmd/host ./cmd/shim
-	HOSTSHIM_BIN=$(CURDIR)/bin/race $(GO) test -count=1 -timeout 1h -short -parallel 20 ./testscript -run 'TestRules/^(s|h0[2-8]|p|b0[1-4]|t0.-served)'
+	HOSTSHIM_BIN=$(CURDIR)/bin/race $(GO) test -count=1 -timeout 1h -short -parallel 20 ./testscript -run 'TestRules/^($(RACE))'
+
+race-all:
+	$(MAKE) race RACE='s|h0[2-8]|h15|p|n0|b0[1-4]|t0.-served'
 
 # What a script says takes long, [slow]: real compilers and package managers that work for seconds.
 tools: build
