@@ -54,7 +54,7 @@ userland() {
 			[ -e "$root$lib" ] || { mkdir -p "$root$(dirname "$lib")" && cp -L "$lib" "$root$lib"; }
 		done
 	done
-	printf 'root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n' >"$root/etc/passwd"
+	printf 'root:x:0:0:root:/root:/bin/sh\nann:x:1000:1000::/home/ann:/bin/sh\nnobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n' >"$root/etc/passwd"
 	printf 'root:x:0:\nnogroup:x:65534:\n' >"$root/etc/group"
 	printf '127.0.0.1 localhost\n' >"$root/etc/hosts"
 	CGO_ENABLED=0 ${GO:-go} build -trimpath -buildvcs=false -o "$root/built/bin/" ./cmd/host ./cmd/shim
@@ -97,9 +97,11 @@ init() {
 		echo "@ \$(grep -c '^    --- PASS' /tmp/out) scripts pass, \$(grep -c '^    --- FAIL' /tmp/out) fail, \$(grep -c '^    --- SKIP' /tmp/out) skipped"
 		grep '^    --- FAIL' /tmp/out | sed 's/^/@/'
 		echo 0 >/proc/sys/user/max_user_namespaces
-		mkdir -p /home/u/p && chown -R 1234 /home/u
-		for user in 0 1234; do
-			busybox setuidgid \$user env HOME=/home/u /built/bin/host doctor 2>&1 | grep -i network | sed "s/^/@ without user namespaces, uid \$user: /"
+		for user in root ann; do
+			home=/tmp/\$user && mkdir -p \$home/.config/relay && echo kernels >\$home/token
+			echo '{"claude_token_file": "~/token"}' >\$home/.config/relay/settings.json
+			chmod 600 \$home/token && chown -R \$user \$home && cd \$home
+			busybox setuidgid \$user env HOME=\$home /built/bin/host doctor 2>&1 | grep -A1 -i 'network' | sed "s/^/@ without user namespaces, \$user: /"
 		done
 		[ \$status = 0 ] || cat /tmp/out
 		echo "@ end \$status"
