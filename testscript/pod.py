@@ -1,7 +1,8 @@
 """Runs a Kubernetes manifest's pod spec as a node does, without a cluster: pod.py MANIFEST ROOTFS BUNDLE PROFILE NAME=DIR...
 
-Writes BUNDLE/config.json for `runc run`, from the spec's first container: command, environment, users, volumes, security
-context. PROFILE is the runtime's seccomp profile as its package has it, flattened for a process without capabilities.
+Writes BUNDLE/config.json for `runc run`, from the spec's first container, or the one that CONTAINER names: command,
+environment, users, volumes, security context. Of its startup probe it writes BUNDLE/probe.json for `runc exec --process`.
+VOLUMES is the folder of the pod's volumes, and NETNS its network, both of a container of the pod that runs already. PROFILE is the runtime's seccomp profile as its package has it, flattened for a process without capabilities.
 NAME=DIR is the content of the secret or configMap volume NAME. NO_USERNS=1 refuses user namespaces as other runtimes'
 profiles do. No resource limits and no cgroup: those cannot be had inside another sandbox.
 """
@@ -64,7 +65,8 @@ def main():
     manifest, rootfs, bundle, profile, *contents = sys.argv[1:]
     spec = json.load(open(manifest))["spec"]
     spec = spec.get("template", {}).get("spec", spec)
-    pod, box = spec.get("securityContext", {}), spec["containers"][0]
+    boxes = spec["containers"] + spec.get("initContainers", [])
+    pod, box = spec.get("securityContext", {}), next(b for b in boxes if b["name"] == os.environ.get("CONTAINER", boxes[0]["name"]))
     own = box.get("securityContext", {})
     gid = pod.get("fsGroup", 0)
     content = dict(c.split("=", 1) for c in contents)
@@ -79,9 +81,11 @@ def main():
     volumes = {v["name"]: v for v in spec.get("volumes", [])}
     for mount in box.get("volumeMounts", []):
         volume = volumes[mount["name"]]
-        path = os.path.join(os.path.abspath(bundle), "volumes", mount["name"])
+        path = os.path.join(os.path.abspath(os.environ.get("VOLUMES", bundle + "/volumes")), mount["name"])
         kind = volume.get("secret") or volume.get("configMap")
-        if kind is not None:
+        if os.path.exists(path):
+            pass  # another container of the pod has it too
+        elif kind is not None:
             projected(content[mount["name"]], path, kind.get("defaultMode", 0o644), gid)
         else:
             os.makedirs(path)
@@ -104,8 +108,11 @@ def main():
         "noNewPrivileges": not own["allowPrivilegeEscalation"],
         "capabilities": {},
     }
+    network = {"type": "network"}
+    if "NETNS" in os.environ:
+        network["path"] = os.environ["NETNS"]
     linux = {
-        "namespaces": [{"type": t} for t in ("pid", "mount", "ipc", "uts", "network")],
+        "namespaces": [{"type": t} for t in ("pid", "mount", "ipc", "uts")] + [network],
         "maskedPaths": ["/proc/acpi", "/proc/kcore", "/proc/keys", "/proc/latency_stats", "/proc/timer_list", "/proc/sched_debug", "/proc/scsi", "/sys/firmware"],
         "readonlyPaths": ["/proc/asound", "/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"],
     }
@@ -120,6 +127,10 @@ def main():
     }
     with open(os.path.join(bundle, "config.json"), "w") as out:
         json.dump(config, out, indent=1)
+    probe = box.get("startupProbe", {}).get("exec")
+    if probe:
+        with open(os.path.join(bundle, "probe.json"), "w") as out:
+            json.dump({**process, "args": probe["command"]}, out)
 
 
 main()
