@@ -31,18 +31,30 @@ func audit(args []string) int {
 	out, done := buffered()
 	t, now := auditTable(out), time.Now()
 	match := func(r state.Row) bool { return (id == "" || r.SessionID == id) && want.recent(r.Time) }
-	read := func(each func([]byte, state.Row) error) error { return readAudit(places, each) }
-	bad := pick(want, read, match, func(line []byte, r state.Row) error {
-		if want.asJSON {
-			return jsonLine(out, line)
+	bad := withAudit(places, func(rows *io.SectionReader) error {
+		if want.last > 0 {
+			// No row ends the search by being old: a clock that was set may have put it before younger ones.
+			begin, err := state.LastRows(rows, rows.Size(), want.last, match)
+			if err != nil {
+				return err
+			}
+			rows = io.NewSectionReader(rows, begin, rows.Size()-begin)
 		}
-		return t.add(auditCells(r, now)...)
+		return state.ReadRows(rows, func(_ int64, line []byte, r state.Row) error {
+			switch {
+			case !match(r):
+				return nil
+			case want.asJSON:
+				return jsonLine(out, line)
+			}
+			return t.add(auditCells(r, now)...)
+		})
 	})
 	return done(errors.Join(t.end(false), bad))
 }
 
-// readAudit calls each for every audit row; none without a file.
-func readAudit(p state.Places, each func(line []byte, r state.Row) error) error {
+// withAudit calls use with the audit file as long as it is now; not without one.
+func withAudit(p state.Places, use func(*io.SectionReader) error) error {
 	file, err := os.Open(p.AuditFile())
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -50,7 +62,18 @@ func readAudit(p state.Places, each func(line []byte, r state.Row) error) error 
 		return err
 	}
 	defer file.Close()
-	return state.ReadRows(file, func(_ int64, line []byte, r state.Row) error { return each(line, r) })
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	return use(io.NewSectionReader(file, 0, info.Size()))
+}
+
+// readAudit calls each for every audit row.
+func readAudit(p state.Places, each func(r state.Row) error) error {
+	return withAudit(p, func(rows *io.SectionReader) error {
+		return state.ReadRows(rows, func(_ int64, _ []byte, r state.Row) error { return each(r) })
+	})
 }
 
 func auditTable(out io.Writer) *table {

@@ -59,24 +59,41 @@ func requests(args []string) int {
 	match := func(r requestRow) bool {
 		return (of == nil || slices.Contains(of, r.Session)) && want.recent(r.Time)
 	}
-	bad := pick(want, func(each func([]byte, requestRow) error) error { return readRequests(places, each) }, match,
-		func(line []byte, r requestRow) error {
-			if want.asJSON {
-				return jsonLine(out, line)
-			}
-			return t.add(r.cells(now)...)
-		})
+	bad := readRequests(places, want.last, match, func(line []byte, r requestRow) error {
+		if want.asJSON {
+			return jsonLine(out, line)
+		}
+		return t.add(r.cells(now)...)
+	})
 	return done(errors.Join(t.end(false), bad))
 }
 
-// readRequests calls each for every line, older ones first. A line that is none, cut off by a full disk say, is left out.
-func readRequests(p state.Places, each func(line []byte, r requestRow) error) error {
-	return p.ReadRequests(func(line []byte) error {
-		var r requestRow
-		if json.Unmarshal(line, &r) != nil {
+// readRequests calls show for the lines that match, older ones first; with last, only for so many of the last. It then
+// reads the files, which are never large, twice, so that it needs no more memory. A line that is none, cut off by a full
+// disk say, is left out.
+func readRequests(p state.Places, last int, match func(requestRow) bool, show func(line []byte, r requestRow) error) error {
+	read := func(each func(line []byte, r requestRow) error) error {
+		return p.ReadRequests(func(line []byte) error {
+			var r requestRow
+			if json.Unmarshal(line, &r) != nil || !match(r) {
+				return nil
+			}
+			return each(line, r)
+		})
+	}
+	skip := 0
+	if last > 0 {
+		read(func([]byte, requestRow) error {
+			skip++
+			return nil
+		})
+		skip = max(0, skip-last)
+	}
+	return read(func(line []byte, r requestRow) error {
+		if skip--; skip >= 0 {
 			return nil
 		}
-		return each(line, r)
+		return show(line, r)
 	})
 }
 
@@ -90,7 +107,7 @@ func (f *flags) requestsOf(p state.Places, word string) ([]string, error) {
 		return nil, err
 	}
 	of := []string{id}
-	err = readAudit(p, func(_ []byte, r state.Row) error {
+	err = readAudit(p, func(r state.Row) error {
 		if r.SessionID == id && r.PairingID != "" && !slices.Contains(of, r.PairingID) {
 			of = append(of, r.PairingID)
 		}

@@ -64,31 +64,6 @@ func (want *rowFilter) recent(text string) bool {
 	return err == nil && !t.Before(want.since)
 }
 
-// pick calls show for the rows that match. Read reads all rows, each time from the first on; it is called twice for the last
-// ones, so that a large file needs no more memory than a small one.
-func pick[R any](want *rowFilter, read func(each func(line []byte, row R) error) error, match func(R) bool, show func(line []byte, row R) error) error {
-	skip := 0
-	if want.last > 0 {
-		found := 0
-		read(func(_ []byte, row R) error {
-			if match(row) {
-				found++
-			}
-			return nil
-		})
-		skip = max(0, found-want.last)
-	}
-	return read(func(line []byte, row R) error {
-		if !match(row) {
-			return nil
-		}
-		if skip--; skip >= 0 {
-			return nil
-		}
-		return show(line, row)
-	})
-}
-
 // sessionOf is the id of the session that a person named: one of the audit rows, or one that runs. The audit rows have no
 // names.
 func (f *flags) sessionOf(p state.Places, word string) (string, error) {
@@ -96,12 +71,14 @@ func (f *flags) sessionOf(p state.Places, word string) (string, error) {
 	unknown := &wire.Error{Code: wire.SessionUnknown, Message: fmt.Sprintf("no session %q", word)}
 	var begin []string
 	exact := false
-	err := readAudit(p, func(_ []byte, r state.Row) error {
-		exact = exact || r.SessionID == word && word != ""
-		if strings.HasPrefix(r.SessionID, word) && len(begin) <= most && !slices.Contains(begin, r.SessionID) {
-			begin = append(begin, r.SessionID)
-		}
-		return nil
+	err := withAudit(p, func(rows *io.SectionReader) error {
+		return state.ReadRowsBack(rows, rows.Size(), func(_ int64, r state.Row) bool {
+			exact = exact || r.SessionID == word && word != ""
+			if strings.HasPrefix(r.SessionID, word) && len(begin) <= most && !slices.Contains(begin, r.SessionID) {
+				begin = append(begin, r.SessionID)
+			}
+			return !exact
+		})
 	})
 	switch {
 	case exact:

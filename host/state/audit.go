@@ -1,7 +1,6 @@
 package state
 
 import (
-	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -163,28 +162,62 @@ func cutOff(f *os.File) bool {
 const maxRow = 1 << 20
 
 // ReadRows calls each for every audit row, with where its line begins, the line, and what that says. A line that is not a
-// row, such as one cut off by a full disk, does not stop it: the first such line is named in the error. Empty lines are
-// skipped: a host that could not wait for another's row takes it for one that was cut off.
-func ReadRows(r io.Reader, each func(at int64, line []byte, row Row) error) (err error) {
-	lines := bufio.NewScanner(r)
-	lines.Buffer(nil, maxRow)
-	var at, next int64
-	lines.Split(func(data []byte, end bool) (int, []byte, error) {
-		n, line, err := bufio.ScanLines(data, end)
-		at, next = next, next+int64(n)
-		return n, line, err
-	})
-	for n := 1; lines.Scan(); n++ {
-		var row Row
-		switch bad := json.Unmarshal(lines.Bytes(), &row); {
-		case len(lines.Bytes()) == 0:
-		case bad == nil:
-			if err := each(at, lines.Bytes(), row); err != nil {
-				return err
-			}
-		case err == nil:
-			err = fmt.Errorf("audit row %d: %w", n, bad)
+// row, such as one cut off by a full disk or one of more than a megabyte, does not stop it: the first such line is named in
+// the error. Empty lines are skipped: a host that could not wait for another's row takes it for one that was cut off.
+func ReadRows(r io.Reader, each func(at int64, line []byte, row Row) error) error {
+	var bad error
+	n := 0
+	err := readLines(r, maxRow, func(at int64, line []byte) error {
+		n++
+		row, is, err := parseRow(line)
+		if is {
+			return each(at, line, row)
 		}
+		if err != nil && bad == nil {
+			bad = fmt.Errorf("audit row %d: %w", n, err)
+		}
+		return nil
+	})
+	return errors.Join(bad, err)
+}
+
+// parseRow reads a line, nil for one that is too long. An empty one is no row, and no fault.
+func parseRow(line []byte) (row Row, is bool, err error) {
+	switch {
+	case line == nil:
+		err = errors.New("too long")
+	case len(line) > 0:
+		err = json.Unmarshal(line, &row)
+		is = err == nil
 	}
-	return errors.Join(err, lines.Err())
+	return row, is, err
+}
+
+// ReadRowsBack calls each for the rows in the first size bytes of an audit file, the last one first, until each wants no
+// more. It reads no further than it must, and passes over what is no row.
+func ReadRowsBack(r io.ReaderAt, size int64, each func(at int64, row Row) (more bool)) error {
+	enough := errors.New("enough")
+	err := readLinesBack(r, size, backBlock, maxRow, func(at int64, line []byte) error {
+		if row, is, _ := parseRow(line); is && !each(at, row) {
+			return enough
+		}
+		return nil
+	})
+	if err == enough {
+		err = nil
+	}
+	return err
+}
+
+// LastRows returns where the last n rows that match begin, in the first size bytes of an audit file; those that there are,
+// if fewer, and size for none.
+func LastRows(r io.ReaderAt, size int64, n int, match func(Row) bool) (begin int64, err error) {
+	begin = size
+	err = ReadRowsBack(r, size, func(at int64, row Row) bool {
+		if match(row) {
+			begin, n = at, n-1
+		}
+		return n > 0
+	})
+	return begin, err
 }
