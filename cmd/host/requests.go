@@ -132,7 +132,7 @@ func (r requestRow) cells(now time.Time) []string {
 		what = r.Method + " " + r.Service + ":" + rest
 	}
 	if r.Host != "" {
-		what = "CONNECT " + r.Host + ":" + portText(r.Port)
+		what = "out to " + r.Host + ":" + portText(r.Port)
 	} else if r.Method == "" {
 		what, result = r.Message, r.Level // the proxy's own trouble
 	}

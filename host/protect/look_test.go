@@ -129,6 +129,21 @@ func TestChanged(t *testing.T) {
 	}
 }
 
+// TestX17Names holds the table to what is promised: a new file of each of these names is told of.
+func TestX17Names(t *testing.T) {
+	for _, name := range strings.Fields(`.git/hooks/post-merge .gitmodules .envrc .vscode/x .idea/x .devcontainer/x .mcp.json .claude/settings.json
+		.claude/settings.local.json .claude/commands/x .claude/agents/x .claude/hooks/x .codex/x .husky/x
+		.bashrc .bash_profile .profile .zshrc .zshenv .zprofile .config/fish/x`) {
+		dir := project(t)
+		os.Remove(filepath.Join(dir, name))
+		before := Look([]string{dir}, "")
+		write(t, dir, name, "new")
+		if got := strings.Join(before.Changed(Look([]string{dir}, "")), "|"); got != name {
+			t.Errorf("%s: told %q", name, got)
+		}
+	}
+}
+
 func TestPaths(t *testing.T) {
 	dir := project(t)
 	want := strings.Fields(".claude/settings.json .envrc .git/config .git/hooks .git/modules/lib/a/config .git/worktrees/w/commondir .vscode shared.cfg sub/deep/.mcp.json tools")

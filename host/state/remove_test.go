@@ -86,6 +86,11 @@ func TestH14RemoveTree(t *testing.T) {
 	if err := RemoveTree(dir); err == nil || !strings.Contains(err.Error(), "relay-2") {
 		t.Errorf("a file: %v", err)
 	}
+	said := ""
+	<-DiscardWithin(dir, func(err error) { said += err.Error() })
+	if !strings.Contains(said, dir+goneSuffix) || !strings.HasSuffix(said, "; it is tried again later") {
+		t.Errorf("what cannot be removed: %q", said)
+	}
 }
 
 // Whoever puts a link in a folder's place while that is removed does not empty a folder outside.
