@@ -227,6 +227,9 @@ func (r *Running) Close() {
 // removedWithin is how long the end of a host waits for a folder's removal.
 const removedWithin = 30 * time.Second
 
+// Removed is closed when the temporary folder is removed, however long that takes; nil: there was none.
+func (r *Running) Removed() <-chan struct{} { return r.removed }
+
 // AwaitRemoved waits until the temporary folder is removed, or until somebody hurries, removedWithin at most: the next host
 // then goes on with it.
 func (r *Running) AwaitRemoved(hurry <-chan os.Signal) {

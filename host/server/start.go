@@ -111,7 +111,9 @@ func (s *server) watch(ses *session) {
 	ses.finish(end)
 	ses.log.Info("session ended", "exit_status", end.Status, "signal", int(end.Signal), "reason", ses.view().Reason)
 	s.sessions.ended(ses)
-	running.AwaitRemoved(nil)
+	if removed := running.Removed(); removed != nil {
+		<-removed // it holds descriptors as long as it takes
+	}
 	s.launches.Give(sessionCost)
 }
 

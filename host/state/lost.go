@@ -46,7 +46,11 @@ func (p Places) CleanUpLost(haveHostLock bool, warn func(error)) (lost []string)
 		}
 		paths = append(paths, path)
 	}
-	for batch := range slices.Chunk(paths, 64) { // each costs a descriptor meanwhile
+	atOnce := 16 // each costs a descriptor meanwhile, of the few that descriptors.Reserve keeps
+	if haveHostLock {
+		atOnce = 64 // of a host that begins, and has nothing else open yet
+	}
+	for batch := range slices.Chunk(paths, atOnce) {
 		lost = append(lost, p.bury(batch, servedToo)...)
 	}
 	return lost
@@ -151,7 +155,7 @@ func (p Places) buryOne(g grave, written rows) bool {
 		os.Remove(s.Profile)
 	}
 	if strings.HasPrefix(filepath.Base(s.Temp), tempPrefix) && filepath.Dir(s.Temp) == RealTemp() {
-		DiscardWithin(s.Temp, func(error) {}) // DiscardGone names what stays
+		os.Rename(s.Temp, s.Temp+goneSuffix) // DiscardGone does the rest
 	}
 	for _, row := range g.owed(written) {
 		if p.Append(row) != nil {

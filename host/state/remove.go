@@ -43,18 +43,32 @@ func Discard(dir string, failed func(error)) <-chan struct{} {
 // DiscardWithin does the same and waits a moment for the end, which is all that an ordinary folder needs.
 func DiscardWithin(dir string, failed func(error)) <-chan struct{} {
 	done := Discard(dir, failed)
+	await(done)
+	return done
+}
+
+func await(done <-chan struct{}) {
 	timer := time.NewTimer(removeWithin)
 	defer timer.Stop()
 	select {
 	case <-done:
 	case <-timer.C:
 	}
-	return done
 }
 
-// DiscardGone removes what earlier hosts did not finish. The names lie in a folder where others can write too: only a
-// folder of this user counts.
+// DiscardGone removes what earlier hosts did not finish, one folder after the other: each takes some descriptors
+// meanwhile. It waits a moment for the end. The names lie in a folder where others can write too: only a folder of this
+// user counts.
 func DiscardGone(failed func(error)) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		discardGone(failed)
+	}()
+	await(done)
+}
+
+func discardGone(failed func(error)) {
 	dirs, _ := filepath.Glob(filepath.Join(RealTemp(), tempPrefix+"*"+goneSuffix))
 	for _, dir := range dirs {
 		info, err := os.Lstat(dir)
@@ -62,7 +76,7 @@ func DiscardGone(failed func(error)) {
 			continue
 		}
 		if st, ok := info.Sys().(*syscall.Stat_t); ok && int(st.Uid) == os.Geteuid() {
-			Discard(dir, failed)
+			<-Discard(dir, failed)
 		}
 	}
 }
