@@ -103,9 +103,9 @@ func notStarted(last shimEvent, cause error, end End, program string, sandboxed 
 	case end.Status == shim.ExitUsage && sandboxed:
 		return &wire.Error{Code: wire.SandboxUnavailable, Message: cmp.Or(said, "the shim could not apply the sandbox"), Errno: last.Errno}
 	case end.Shim != 0 && cause == errEnded: // a target may run a moment before its shim can say so
-		return &wire.Error{Code: wire.SpawnFailed, Message: fmt.Sprintf("the shim was ended before it had said that %q had started: %v", program, end.Shim)}
+		return &wire.Error{Code: wire.SpawnFailed, Message: fmt.Sprintf("the shim was ended before it had said that %q had started: %v", program, end.Shim), ExitStatus: end.Status}
 	case end.Signal != 0 && cause == errEnded: // by the kernel, say, for want of memory
-		return &wire.Error{Code: wire.SpawnFailed, Message: fmt.Sprintf("%q was ended before it had started: %v", program, end.Signal)}
+		return &wire.Error{Code: wire.SpawnFailed, Message: fmt.Sprintf("%q was ended before it had started: %v", program, end.Signal), ExitStatus: end.Status}
 	case last.Event == shim.EventSpawnFailed:
 		text := cmp.Or(said, fmt.Sprintf("%q: %v", program, syscall.Errno(last.Errno)))
 		return &wire.Error{Code: wire.SpawnFailed, Message: text, Errno: last.Errno, ExitStatus: end.Status}

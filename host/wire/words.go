@@ -30,7 +30,7 @@ type Error struct {
 
 	// Of a target that could not be started:
 	Errno      int `json:"errno,omitempty"`       // the system's number for the reason
-	ExitStatus int `json:"exit_status,omitempty"` // what the shim ended with: 127 not found, 126 cannot start
+	ExitStatus int `json:"exit_status,omitempty"` // what the shim ended with: 127 not found, 126 cannot start, 128 + signal
 }
 
 func (e *Error) Error() string { return e.Code + ": " + e.Message }
