@@ -32,7 +32,7 @@ func runs(w *world, n int) (*result, error) {
 	var mu sync.Mutex
 	var seen []string
 	deaf := 0
-	err = each(n, atOnce, func(int) error {
+	err = w.each(n, atOnce, func(int) error {
 		id, late, err := w.oneRun(2 * usual)
 		mu.Lock()
 		defer mu.Unlock()
@@ -57,7 +57,7 @@ func runs(w *world, n int) (*result, error) {
 func (w *world) usual() (time.Duration, error) {
 	var mu sync.Mutex
 	var took []time.Duration
-	err := each(8*atOnce, atOnce, func(int) error {
+	err := w.each(8*atOnce, atOnce, func(int) error {
 		began := time.Now()
 		err := w.command("host", "run", "--", "true").Run()
 		mu.Lock()

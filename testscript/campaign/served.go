@@ -27,6 +27,9 @@ type host struct {
 	ended  chan struct{}
 }
 
+// answerWithin is for the longest answer, a log that is followed, beside as many others as the load has.
+const answerWithin = 2 * time.Minute
+
 var errRefused = errors.New("host serve ended before it was ready")
 
 func (w *world) serve() (*host, error) {
@@ -37,7 +40,7 @@ func (w *world) serve() (*host, error) {
 	defer log.Close()
 	h := &host{Cmd: w.command("host", "serve"), w: w, log: log.Name(), ended: make(chan struct{})}
 	h.Stderr = log
-	h.client = &http.Client{Transport: &http.Transport{
+	h.client = &http.Client{Timeout: answerWithin, Transport: &http.Transport{
 		MaxIdleConnsPerHost: 16,
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, "unix", w.state+"/host.sock")
@@ -111,7 +114,7 @@ func killed(w *world, n int) (*result, error) {
 		return nil, err
 	}
 	seen := make([]string, n)
-	err = each(n, 8, func(i int) error {
+	err = w.each(n, 8, func(i int) error {
 		seen[i] = fmt.Sprintf("killed-%d", i)
 		return h.launch(seen[i], []string{"pty", "pi"}[i%2], target)
 	})
@@ -143,6 +146,9 @@ func midLaunch(w *world, n int) (*result, error) {
 		for try := 0; errors.Is(err, errRefused) && try < 100; try++ {
 			refused++
 			h, err = w.serve()
+		}
+		if err == nil && w.over.Err() != nil {
+			err = context.Cause(w.over)
 		}
 		if err != nil {
 			return nil, err
@@ -180,7 +186,7 @@ func startStop(w *world, n int) (*result, error) {
 	}
 	before := h.descriptors()
 	seen, missing := make([]string, n), make([]int, n)
-	err = each(n, 16, func(i int) error {
+	err = w.each(n, 16, func(i int) error {
 		seen[i] = fmt.Sprintf("stop-%d", i)
 		return h.startStop(seen[i], &missing[i])
 	})

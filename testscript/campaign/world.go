@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"math/rand"
@@ -25,11 +26,13 @@ const settleWithin = 10 * time.Second
 type world struct {
 	bin, dir, state, tmp, project string
 	env                           []string
+	over                          context.Context // done when the load has taken too long
+	stop                          context.CancelFunc
 	mu                            sync.Mutex
 	random                        *rand.Rand
 }
 
-func newWorld(bin string, random *rand.Rand) (*world, error) {
+func newWorld(bin string, random *rand.Rand, within time.Duration) (*world, error) {
 	bin, err := filepath.Abs(bin)
 	if err != nil {
 		return nil, err
@@ -39,6 +42,7 @@ func newWorld(bin string, random *rand.Rand) (*world, error) {
 		return nil, err
 	}
 	w := &world{bin: bin, dir: dir, state: dir + "/.local/state/relay-host", tmp: dir + "/tmp", project: dir + "/project", random: random}
+	w.over, w.stop = context.WithTimeoutCause(context.Background(), within, fmt.Errorf("it took longer than %v", within))
 	for _, d := range []string{w.tmp, w.project, dir + "/.config/relay"} {
 		if err := os.MkdirAll(d, 0o700); err != nil {
 			return nil, err
@@ -55,7 +59,7 @@ func newWorld(bin string, random *rand.Rand) (*world, error) {
 func (w *world) mark() string { return "CAMPAIGN=" + w.dir }
 
 func (w *world) command(name string, args ...string) *exec.Cmd {
-	cmd := exec.Command(filepath.Join(w.bin, name), args...)
+	cmd := exec.CommandContext(w.over, filepath.Join(w.bin, name), args...)
 	cmd.Env, cmd.Dir = w.env, w.project
 	return cmd
 }
@@ -217,20 +221,23 @@ func (w *world) end(r *result, seen []string) error {
 }
 
 func (w *world) close() {
+	w.stop()
 	for _, pid := range w.processes() {
 		syscall.Kill(pid, syscall.SIGKILL)
 	}
 	os.RemoveAll(w.dir)
 }
 
-// each does something n times, so many at once, and gives the first error.
-func each(n, atOnce int, do func(i int) error) error {
+// each does something n times, so many at once, and gives the first error: also that the load took too long.
+func (w *world) each(n, atOnce int, do func(i int) error) error {
 	var failed error
 	var once sync.Once
 	var running sync.WaitGroup
 	slots := make(chan struct{}, atOnce)
 	for i := range n {
-		slots <- struct{}{}
+		if slots <- struct{}{}; w.over.Err() != nil {
+			return context.Cause(w.over) // what hangs is ended with the world
+		}
 		running.Go(func() {
 			if err := do(i); err != nil {
 				once.Do(func() { failed = err })
@@ -239,5 +246,8 @@ func each(n, atOnce int, do func(i int) error) error {
 		})
 	}
 	running.Wait()
+	if w.over.Err() != nil {
+		return context.Cause(w.over)
+	}
 	return failed
 }
