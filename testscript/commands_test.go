@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -111,6 +112,8 @@ func (s *script) holds(name, arg string) (bool, error) {
 		return slow != "", nil
 	case "race":
 		return raceBuilt, nil
+	case "descriptors":
+		return manyDescriptors()
 	case "landlock":
 		return landlockVersion() > 0, nil
 	case "client":
@@ -119,6 +122,13 @@ func (s *script) holds(name, arg string) (bool, error) {
 		return realClient().shared, nil
 	}
 	return false, fmt.Errorf("unknown condition [%s]", name)
+}
+
+// manyDescriptors says whether a program may have as many as scripts of crowds need.
+func manyDescriptors() (bool, error) {
+	var limit syscall.Rlimit
+	err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit)
+	return uint64(limit.Max) >= 4096, err
 }
 
 // holdsFor answers a [condition:argument].
