@@ -79,6 +79,10 @@ func (h *Host) launch(p *Plan, io Stdio) (r *Running, err error) {
 	if err := r.spawn(io); err != nil {
 		return r, &wire.Error{Code: wire.SpawnFailed, Message: err.Error()}
 	}
+	r.env = nil
+	if h.config.Served {
+		p.profile = nil // most of what a session would hold; a foreground host says at the end what it closed
+	}
 	return r, nil
 }
 
