@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
+	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"hostshim/host/client"
 	"hostshim/host/settings"
@@ -19,15 +20,21 @@ import (
 // called is the name that this program was called by: it may be installed beside another program called host.
 func called() string { return filepath.Base(cmp.Or(os.Args[0], "host")) }
 
-// inOwnName is a text that names commands of this program, by the name that it was called by.
+// inOwnName is a text that names commands of this program, by the name that it was called by. No regular expression does it:
+// that package is a quarter of a megabyte.
 func inOwnName(text string) string {
-	var names []string
-	for _, c := range commands() {
-		names = append(names, c.name)
+	inWord := func(c rune) bool { return c == '_' || unicode.IsLetter(c) || unicode.IsDigit(c) }
+	parts := strings.Split(text, "host ")
+	for i, after := range parts[1:] {
+		last, _ := utf8.DecodeLastRuneInString(parts[i])
+		word := after[:len(after)-len(strings.TrimLeftFunc(after, inWord))]
+		name := "host "
+		if last != '-' && !inWord(last) && slices.ContainsFunc(commands(), func(c command) bool { return c.name == word }) {
+			name = called() + " "
+		}
+		parts[i+1] = name + after
 	}
-	return regexp.MustCompile(`(^|[^-\w])host (`+strings.Join(names, "|")+`)\b`).ReplaceAllStringFunc(text, func(found string) string {
-		return strings.Replace(found, "host ", called()+" ", 1)
-	})
+	return strings.Join(parts, "")
 }
 
 func warn(text string) { say("warning", text) }
