@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -13,8 +12,9 @@ import (
 )
 
 // growthSection measures what should grow slowly, or not at all: each row beside the smallest of its kind, with the slope.
+// Named on the command line it measures the largest sizes too, which takes minutes.
 func growthSection(b *bench, t *table) error {
-	for _, measure := range []func(*table) error{b.growingGrants, b.growingProject, b.growingAudit, b.growingSessions, b.refusedFlood} {
+	for _, measure := range []func(*table) error{b.growingGrants, b.growingProject, b.growingAudit, b.growingOutput, b.growingSessions, b.refusedFlood} {
 		if err := measure(t); err != nil {
 			return err
 		}
@@ -42,7 +42,7 @@ func (t *table) addSteps(measure, unit, each string, steps []step) {
 func (b *bench) runs(h *home, dirs, templates []string) (list []samples, err error) {
 	var sides []*side
 	for i := range templates {
-		argv := append([]string{filepath.Join(b.bin, "host"), "run", "--template", templates[i], "--dir", dirs[i], "--"}, speak...)
+		argv := append([]string{filepath.Join(b.bin, "host"), "run", "--template", templates[i], "--credential", "none", "--dir", dirs[i], "--"}, speak...)
 		sides = append(sides, spoken(templates[i], spec{argv: argv, env: h.env}))
 	}
 	err = interleave(b.count(20), sides...)
@@ -124,46 +124,6 @@ func (b *bench) growingProject(t *table) error {
 	return nil
 }
 
-// growingAudit reads the last rows of audit files of 1 MiB to 1 GiB.
-func (b *bench) growingAudit(t *table) error {
-	h, err := b.newHome("audit", "")
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(h.state, 0o700); err != nil {
-		return err
-	}
-	f, err := os.OpenFile(filepath.Join(h.state, "audit.jsonl"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	defer f.Close()
-	row := `{"ts":"2026-01-01T00:00:00Z","event":"session_end","outcome":"ok","session_id":"run-0123456789abcdef","kind":"run","sandbox":true}` + "\n"
-	block := bytes.Repeat([]byte(row), 1<<20/len(row))
-	var took, memory []step
-	written := 0
-	for _, mib := range []int{1, 1024} {
-		for ; written < mib; written++ {
-			if _, err := f.Write(block); err != nil {
-				return t.orSkip("audit files", skipped{err.Error()})
-			}
-		}
-		one, rss := step{size: mib}, step{size: mib}
-		for range b.count(10) {
-			d, used, err := runProgram(spec{argv: []string{filepath.Join(b.bin, "host"), "audit", "-n", "10"}, env: h.env})
-			if err != nil {
-				return err
-			}
-			one.got, rss.got = append(one.got, micros(d)), append(rss.got, float64(used.Maxrss))
-		}
-		took, memory = append(took, one), append(memory, rss)
-	}
-	t.addSteps("`host audit -n 10` of %d MiB", "µs", "a MiB", took)
-	t.addSteps("its memory, of %d MiB", "KiB", "a MiB", memory)
-	return nil
-}
-
 func (b *bench) growingSessions(t *table) error {
 	h, err := b.startHost("growing", "")
 	if err != nil {
@@ -173,7 +133,7 @@ func (b *bench) growingSessions(t *table) error {
 	live := 0
 	for _, n := range []int{1, 100, 1000, 4000} {
 		if n > b.sessions {
-			t.notes = append(t.notes, fmt.Sprintf("with %d live sessions: `bench -sessions %d growth`.", n, n))
+			t.notes = append(t.notes, fmt.Sprintf("with %d live sessions: `bench growth`.", n))
 			continue
 		}
 		if err := h.keep(live, n); err != nil {

@@ -43,8 +43,9 @@ type bench struct {
 	bin      string // folder of host and shim, copied
 	built    string // folder of host and shim as they were built
 	dir      string
-	rounds   int // percent of the usual rounds
-	sessions int // live ones at most, while growth is measured
+	rounds   int  // percent of the usual rounds
+	large    bool // growth is measured with the largest sizes
+	sessions int  // live ones at most, while it is
 	procs    []*proc
 }
 
@@ -67,8 +68,13 @@ func run() int {
 	b := &bench{}
 	flag.StringVar(&b.bin, "bin", "bin", "folder of the stripped host and shim")
 	flag.IntVar(&b.rounds, "rounds", 100, "percent of the usual rounds")
-	flag.IntVar(&b.sessions, "sessions", 1000, "live sessions at most, in growth")
+	flag.IntVar(&b.sessions, "sessions", 0, "live sessions at most, in growth (default: 1000, and 4000 where growth is named)")
 	flag.Parse()
+	if b.large = slices.Contains(flag.Args(), "growth"); b.sessions == 0 && b.large {
+		b.sessions = 4000
+	} else if b.sessions == 0 {
+		b.sessions = 1000
+	}
 	debug.SetGCPercent(400) // a collection in the middle of a measure would be counted to what is measured
 	if err := b.open(); err != nil {
 		fmt.Fprintln(os.Stderr, "bench: error:", err)
