@@ -15,12 +15,16 @@ import (
 // keep the credential and the network. So the shim ends it with the session, however far it forked away (X13).
 
 // becomeSubreaper makes this process the parent of every descendant that loses its own. Children that it has already are
-// its caller's: a shell starts the other end of 4> >(cat) and then becomes this program.
-func becomeSubreaper() (callers map[int]bool) {
+// its caller's: a shell starts the other end of 4> >(cat) and then becomes this program. Children of those may become this
+// process's later. The time when each began is kept with its number, which the target could get once it is free.
+func becomeSubreaper() (callers map[int]uint64) {
 	if unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOWAIT|unix.WNOHANG, nil) != unix.ECHILD {
-		callers = map[int]bool{}
+		callers = map[int]uint64{}
 		for _, pid := range listProcesses(os.Getpid()) {
-			callers[pid] = true
+			if p, err := openProcess(pid); err == nil {
+				unix.Close(p.dir)
+				callers[pid] = p.began
+			}
 		}
 	}
 	unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
@@ -36,14 +40,15 @@ const maxEnding = 10 * time.Second
 // Each round stops all descendants, then kills them all, then looks again. A stopped process cannot fork, nor notice
 // that another one died and replace it. Orphans become children of this process, so no children means no descendants, and
 // none but the callers' means none of the target's.
-func endDescendants(callers map[int]bool) {
+func endDescendants(callers map[int]uint64) {
 	var left []string
+	spare := func(p process) bool { began, is := callers[p.pid]; return is && began == p.began }
 	for deadline := time.Now().Add(maxEnding); reapChildren(callers); time.Sleep(time.Millisecond) {
 		if left != nil && time.Now().After(deadline) {
 			warn(fmt.Sprintf("not ended within %v: %s", maxEnding, strings.Join(left, ", ")))
 			return
 		}
-		left = killAll(deadline, func(pid int) bool { return callers[pid] })
+		left = killAll(deadline, spare)
 		if len(left) == 0 && len(callers) > 0 {
 			return
 		}
@@ -54,14 +59,14 @@ func endDescendants(callers map[int]bool) {
 // elsewhere. It returns those that it could not end in time.
 func EndOrphans(within time.Duration, spare func(pid int) bool) (left []string) {
 	for deadline := time.Now().Add(within); ; time.Sleep(time.Millisecond) {
-		if left = killAll(deadline, spare); len(left) == 0 || time.Now().After(deadline) {
+		if left = killAll(deadline, func(p process) bool { return spare(p.pid) }); len(left) == 0 || time.Now().After(deadline) {
 			return left
 		}
 	}
 }
 
 // killAll stops all descendants, then kills and names them.
-func killAll(deadline time.Time, spare func(pid int) bool) []string {
+func killAll(deadline time.Time, spare func(process) bool) []string {
 	names := []string{}
 	for _, p := range freeze(deadline, spare) {
 		p.signal(unix.SIGKILL)
@@ -72,7 +77,7 @@ func killAll(deadline time.Time, spare func(pid int) bool) []string {
 }
 
 // reapChildren reaps every child that has ended, strikes it from the callers', and says whether there are others.
-func reapChildren(callers map[int]bool) bool {
+func reapChildren(callers map[int]uint64) bool {
 	for {
 		pid, err := unix.Wait4(-1, nil, unix.WNOHANG, nil)
 		if err == unix.ECHILD {
@@ -88,7 +93,7 @@ func reapChildren(callers map[int]bool) bool {
 // freeze stops every descendant. It lists the processes again until a list has no new descendant, so that all are stopped
 // at one moment. A second list takes microseconds, because only new processes are examined. A program that keeps forking
 // and exiting is not quicker than that for long.
-func freeze(deadline time.Time, spare func(pid int) bool) (found []process) {
+func freeze(deadline time.Time, spare func(process) bool) (found []process) {
 	self, err := os.Readlink("/proc/self") // not Getpid: /proc may be that of an outer process namespace
 	if err != nil {
 		return nil
@@ -116,7 +121,7 @@ func freeze(deadline time.Time, spare func(pid int) bool) (found []process) {
 // family is the processes that one round has examined, and whether each descends from this process.
 type family struct {
 	self   int
-	spare  func(pid int) bool // of the children
+	spare  func(process) bool // of the children
 	member map[int]bool
 }
 
@@ -137,7 +142,7 @@ func (f family) includes(pid int) bool {
 				pid = p.parent
 				continue
 			}
-			member = p.parent == f.self && !f.spare(pid)
+			member = p.parent == f.self && !f.spare(p)
 		}
 		for _, pid := range line {
 			f.member[pid] = member
@@ -191,6 +196,7 @@ type process struct {
 	pid    int
 	name   string
 	parent int
+	began  uint64 // in ticks after the machine's start
 	dir    int
 }
 
@@ -218,7 +224,7 @@ func openProcess(pid int) (process, error) {
 
 func (p process) signal(sig unix.Signal) { unix.PidfdSendSignal(p.dir, sig, nil, 0) }
 
-// parseStat reads "PID (NAME) STATE PARENT …". The name can hold anything, also blanks and brackets: the last bracket
+// parseStat reads "PID (NAME) STATE PARENT …", and the time of its start in field 22. The name can hold anything, also blanks and brackets: the last bracket
 // ends it.
 func parseStat(data []byte) (p process, err error) {
 	begin, end := bytes.IndexByte(data, '('), bytes.LastIndexByte(data, ')')
@@ -226,13 +232,16 @@ func parseStat(data []byte) (p process, err error) {
 		return p, unix.EINVAL
 	}
 	fields := bytes.Fields(data[end+1:])
-	if len(fields) < 2 {
+	if len(fields) < 20 {
 		return p, unix.EINVAL
 	}
 	if p.pid, err = strconv.Atoi(string(bytes.TrimSpace(data[:begin]))); err != nil {
 		return p, err
 	}
 	p.name = string(data[begin+1 : end])
-	p.parent, err = strconv.Atoi(string(fields[1]))
+	if p.parent, err = strconv.Atoi(string(fields[1])); err != nil {
+		return p, err
+	}
+	p.began, err = strconv.ParseUint(string(fields[19]), 10, 64)
 	return p, err
 }

@@ -73,7 +73,7 @@ func (l *launch) spawn() (*stageReport, error) {
 	}
 	cmd := l.command(path)
 	var report *stageReport
-	var callers map[int]bool
+	var callers map[int]uint64
 	if l.profile != "" {
 		callers = becomeSubreaper()
 		var err error

@@ -31,10 +31,10 @@ type watch struct {
 	pid     int
 	exited  chan struct{}  // closed
 	changed chan os.Signal // a child changed state: one pending notice is enough, because the state is read afterwards
-	callers map[int]bool   // Linux alone
+	callers map[int]uint64 // Linux alone
 }
 
-func watchTarget(pid int, _ map[int]bool) watch {
+func watchTarget(pid int, _ map[int]uint64) watch {
 	w := watch{pid, make(chan struct{}), make(chan os.Signal, 1), nil}
 	signal.Notify(w.changed, syscall.SIGCHLD)
 	go func() {

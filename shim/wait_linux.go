@@ -62,10 +62,10 @@ type watch struct {
 	pid  int
 	init bool // orphans become children of this process: it is process 1 (S20), or a subreaper
 
-	callers map[int]bool // children that this process had before, and still has
+	callers map[int]uint64 // children that this process had before, and still has
 }
 
-func watchTarget(pid int, callers map[int]bool) watch {
+func watchTarget(pid int, callers map[int]uint64) watch {
 	var asked int32
 	unix.Prctl(unix.PR_GET_CHILD_SUBREAPER, uintptr(unsafe.Pointer(&asked)), 0, 0, 0)
 	return watch{pid, os.Getpid() == 1 || asked != 0, callers}
