@@ -150,7 +150,10 @@ func inspectFolder(dir string, kind sandbox.NamedKind) (why string) {
 var errTooLarge = errors.New("it is larger than 4 MiB")
 
 // readNamed reads a regular file. Opening is non-blocking, for a FIFO may stand there by now.
-func readNamed(path string) ([]byte, error) {
+func readNamed(path string) ([]byte, error) { return readUpTo(path, maxNamedFile) }
+
+// readUpTo reads a regular file of at most limit bytes.
+func readUpTo(path string, limit int64) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
@@ -162,7 +165,7 @@ func readNamed(path string) ([]byte, error) {
 	} else if !info.Mode().IsRegular() {
 		return nil, errors.New("not a regular file")
 	}
-	if info.Size() > maxNamedFile {
+	if info.Size() > limit {
 		return nil, errTooLarge
 	}
 	data := make([]byte, info.Size())

@@ -87,10 +87,11 @@ func printable(path string) bool {
 
 // Bounds of the look for needs: it is taken at each start.
 const (
-	maxAbove   = 12      // folders above the working folder
-	maxPointer = 4 << 10 // bytes of a file that names a folder
-	maxLinked  = 500     // names looked at in a package folder
-	maxNeeds   = 3       // told of
+	maxAbove   = 12       // folders above the working folder
+	maxPointer = 4 << 10  // bytes of a file that names a folder
+	maxPackage = 64 << 10 // bytes of a package.json
+	maxLinked  = 500      // names looked at in a package folder
+	maxNeeds   = 3        // told of
 )
 
 // foldersAbove lists the folders above work in which a person's project may begin, the nearest first, up to the first that is

@@ -34,7 +34,7 @@ func gitNeeds(work string) []need {
 
 // pointer is the folder that a file names, behind prefix, with links followed; "" where it names none.
 func pointer(file, dir, prefix string) string {
-	data, err := readPointer(file)
+	data, err := readUpTo(file, maxPointer)
 	if err != nil {
 		return ""
 	}
@@ -51,15 +51,6 @@ func pointer(file, dir, prefix string) string {
 		return ""
 	}
 	return real
-}
-
-// readPointer reads a small file.
-func readPointer(file string) ([]byte, error) {
-	data, err := readNamed(file)
-	if len(data) > maxPointer {
-		return nil, errTooLarge
-	}
-	return data, err
 }
 
 // worktreeOf is the repository in which folder stands for the worktree top; "" where it does not.
@@ -80,7 +71,7 @@ func submoduleOf(folder, top string) bool {
 	if !isGitFolder(folder) || !strings.Contains(folder, "/.git/modules/") && !strings.Contains(folder, ".git/worktrees/") {
 		return false
 	}
-	data, err := readPointer(folder + "/config")
+	data, err := readUpTo(folder+"/config", maxPointer)
 	if err != nil {
 		return false
 	}

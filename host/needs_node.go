@@ -6,13 +6,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // linkedNeeds finds packages of work that are links to another place: those that pnpm keeps in a store, by the store; one that
 // a person linked, by itself. What a link leads to must be a package of the link's name.
 func linkedNeeds(work string) (needs []need) {
 	folder := filepath.Join(work, packageFolder)
-	f, err := os.Open(folder)
+	f, err := os.OpenFile(folder, os.O_RDONLY|syscall.O_DIRECTORY, 0) // a pipe of that name would hold the launch up for ever
 	if err != nil {
 		return nil
 	}
@@ -46,7 +47,7 @@ func isPackage(dir, name string) bool {
 	var p struct {
 		Name string `json:"name"`
 	}
-	data, err := readNamed(filepath.Join(dir, "package.json"))
+	data, err := readUpTo(filepath.Join(dir, "package.json"), maxPackage)
 	return err == nil && json.Unmarshal(data, &p) == nil && p.Name == name
 }
 
