@@ -47,7 +47,7 @@ func runDoctor(args []string) int {
 	status := 0
 	for i := range checks {
 		c := &checks[i]
-		c.Cure = inOwnName(c.Cure)
+		c.Detail, c.Cure = inOwnName(c.Detail), inOwnName(c.Cure)
 		if c.Result == doctor.CheckFail {
 			status = 1
 		}

@@ -96,7 +96,7 @@ func help() string {
 	for _, c := range commands() {
 		fmt.Fprintf(&b, "  %-9s  %s\n", c.name, c.summary)
 	}
-	fmt.Fprintf(&b, "\n%s COMMAND --help lists a command's flags.\n\n%s", called(), inOwnName(exitStatuses))
+	fmt.Fprintf(&b, "\n%s COMMAND --help lists a command's flags.\n\n%s", called(), folded(inOwnName(exitStatuses)))
 	return b.String()
 }
 
@@ -183,9 +183,9 @@ func (f *flags) help() string {
 	f.VisitAll(func(fl *flag.Flag) {
 		value, text := flag.UnquoteUsage(fl)
 		text = inOwnName(strings.TrimLeft(strings.TrimPrefix(text, value), ": "))
-		fmt.Fprintf(&b, "  %-18s  %s\n", strings.TrimSpace(dashed(fl.Name)+" "+value), text)
+		fmt.Fprintf(&b, "  %-18s  %s\n", strings.TrimSpace(dashed(fl.Name)+" "+value), fold(text, 22))
 	})
-	b.WriteString(inOwnName(f.more))
+	b.WriteString(folded(inOwnName(f.more)))
 	return b.String()
 }
 

@@ -72,7 +72,7 @@ func showStatus(s doctor.Status) {
 		show("Warning", w)
 	}
 	for _, p := range s.Problems {
-		show("Problem", p)
+		show("Problem", inOwnName(p))
 	}
 }
 

@@ -110,8 +110,11 @@ func showAnswer(a host.Answer, isPath, write bool, change string) int {
 		change = "nothing opens it"
 	}
 	fmt.Printf("     %s\n", oneLine(change))
-	if a.Key == "read" || a.Key == "read_write" {
+	switch a.Key {
+	case "read", "read_write":
 		fmt.Printf("     for one session: %s run %s\n", called(), oneLine(host.Flag(a.Value, a.Key == "read_write")))
+	case "hosts":
+		fmt.Printf("     for one session: %s run --allow-host %s\n", called(), oneLine(a.Value))
 	}
 	return 1
 }

@@ -36,7 +36,7 @@ func Read(key, path string) (token Secret, warnings []string, err error) {
 		return Secret{}, nil, fmt.Errorf("%s %s: %w", key, path, err)
 	}
 	if file.Mode&0o044 != 0 {
-		warnings = append(warnings, fmt.Sprintf("%s %s: other users can read it (mode %04o)", key, path, file.Mode))
+		warnings = append(warnings, fmt.Sprintf("%s %s: other users can read it (mode %04o): chmod 600 %s", key, path, file.Mode, path))
 	}
 	if file.Links > 1 {
 		// A sandbox denies the file by its path, and nobody can tell which other paths lead to it.

@@ -99,6 +99,9 @@ func check(t *testing.T, path, want, warning, reason string) {
 	if string(token.Reveal()) != want {
 		t.Errorf("read %q, want %q", token.Reveal(), want)
 	}
+	if strings.HasPrefix(warning, "other users") {
+		warning += ": chmod 600 " + path
+	}
 	if reason != "" {
 		reason = before + strings.ReplaceAll(reason, "%d", path)
 	}

@@ -147,8 +147,8 @@ func lookAtTokens(p state.Places, set *settings.Settings, found func(string, err
 	all, err := set.Accesses()
 	found(checkToken, err)
 	if len(all) == 0 && err == nil {
-		found(checkToken, fmt.Errorf("no token is configured: run claude setup-token, save the token that it shows in a file of mode 0600, "+
-			"and name the file as claude_token_file in %s", p.Settings))
+		found(checkToken, fmt.Errorf("no token is configured: run claude setup-token, then host init, "+
+			"or name a file of mode 0600 as claude_token_file in %s", p.Settings))
 	}
 	for _, own := range all {
 		token, more, err := credential.Read(own.Key, own.Path)

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// helpWidth is the width in characters of help texts: that of the narrowest usual terminal.
+const helpWidth = 80
+
+// fold is a text in lines of helpWidth, each but the first behind indent blanks. The first one starts in column indent.
+// A word that is longer keeps a line of its own.
+func fold(text string, indent int) string {
+	var b strings.Builder
+	column := indent
+	for i, word := range strings.Fields(text) {
+		n := utf8.RuneCountInString(word)
+		switch {
+		case i == 0:
+		case column+1+n > helpWidth:
+			b.WriteString("\n" + strings.Repeat(" ", indent))
+			column = indent
+		default:
+			b.WriteByte(' ')
+			column++
+		}
+		b.WriteString(word)
+		column += n
+	}
+	return b.String()
+}
+
+// folded is a text whose paragraphs of prose are folded. One with an indented line, and a line that is to be copied, stay as they are.
+func folded(text string) string {
+	paragraphs := strings.Split(strings.TrimSuffix(text, "\n"), "\n\n")
+	for i, p := range paragraphs {
+		body := strings.TrimLeft(p, "\n")
+		if body == "" || strings.HasPrefix(body, "example: ") || strings.HasPrefix(body, " ") || strings.Contains(body, "\n ") {
+			continue
+		}
+		paragraphs[i] = p[:len(p)-len(body)] + fold(body, 0)
+	}
+	return strings.Join(paragraphs, "\n\n") + strings.Repeat("\n", len(text)-len(strings.TrimSuffix(text, "\n")))
+}
