@@ -13,6 +13,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -122,6 +123,9 @@ func (s *seeker) process(dir string, self bool) {
 		if info, err := os.Stat(fd); err == nil && info.Mode().IsRegular() {
 			s.file(fd, fd) // what is in a pipe is somebody else's to read
 		}
+	}
+	if _, err := os.Readlink(filepath.Join(dir, "exe")); errors.Is(err, fs.ErrNotExist) {
+		return // a thread of the kernel, which has no memory of its own: old kernels open none for it
 	}
 	s.minds++
 	// To open it is to have it: nobody need go through it to say so.
