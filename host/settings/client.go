@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"hostshim/host/credential"
 )
@@ -88,14 +89,17 @@ func (s *Settings) AgentOf(clientID string) *Agent {
 	return agentOf(clientID)
 }
 
-func agentOf(clientID string) *Agent {
-	for _, t := range builtin() { // also where a template of the id was left out: its key must not change provider
-		if t.ClientID() == clientID {
-			return t.Agent
-		}
+// agents are the built-in templates' by client id, also where a template of the id was left out: its key must not change
+// provider. They are made once: each request of the proxy asks.
+var agents = sync.OnceValue(func() map[string]*Agent {
+	of := map[string]*Agent{}
+	for _, t := range builtin() {
+		of[t.ClientID()] = t.Agent
 	}
-	return nil
-}
+	return of
+})
+
+func agentOf(clientID string) *Agent { return agents()[clientID] }
 
 // Clients are the ids of the clients that have settings of their own.
 func (s *Settings) Clients() []string {
