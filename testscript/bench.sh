@@ -5,7 +5,7 @@ set -eu
 bin=$1
 shift
 packages=
-for pair in tini:tini dumb-init:dumb-init bwrap:bubblewrap nginx:nginx-light wrk:wrk socat:socat rg:ripgrep; do
+for pair in tini:tini dumb-init:dumb-init bwrap:bubblewrap nginx:nginx-light wrk:wrk socat:socat rg:ripgrep time:time; do
 	PATH=$PATH:/usr/sbin command -v "${pair%%:*}" >/dev/null || packages="$packages ${pair#*:}"
 done
 if [ -n "$packages" ] && [ "${BENCH_INSTALL-yes}" = yes ]; then

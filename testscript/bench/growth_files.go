@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"time"
 )
@@ -57,7 +58,7 @@ func (b *bench) growingAudit(t *table) error {
 			}
 		}
 		for _, k := range kinds {
-			if err := k.measure(b, h, mib); err != nil {
+			if err := k.measure(b, t, h, mib); err != nil {
 				return err
 			}
 		}
@@ -76,22 +77,47 @@ type fileReading struct {
 	took, memory []step
 }
 
-func (k *fileReading) measure(b *bench, h *home, mib int) error {
-	one, rss := step{size: mib}, step{size: mib}
+func (k *fileReading) measure(b *bench, t *table, h *home, mib int) error {
+	one := step{size: mib}
+	argv := append([]string{filepath.Join(b.bin, "host")}, k.args...)
 	for range k.rounds {
-		d, used, err := runProgram(spec{argv: append([]string{filepath.Join(b.bin, "host")}, k.args...), env: h.env})
+		d, _, err := runProgram(spec{argv: argv, env: h.env})
 		if err != nil {
 			return err
 		}
-		one.got, rss.got = append(one.got, micros(d)), append(rss.got, float64(used.Maxrss))
+		one.got = append(one.got, micros(d))
 	}
-	k.took, k.memory = append(k.took, one), append(k.memory, rss)
+	k.took = append(k.took, one)
+	if kib, err := peak(argv, h.env); err == nil {
+		k.memory = append(k.memory, step{mib, samples{kib}})
+	} else if t.orSkip("memory of "+k.name, err) != nil {
+		return err
+	}
 	return nil
+}
+
+// peak is the memory in KiB that a program had at most. GNU time is small: the kernel counts what the process that
+// forked had to its child.
+func peak(argv, env []string) (kib float64, err error) {
+	timer, err := program("time")
+	if err != nil {
+		return 0, err
+	}
+	cmd := exec.Command(timer, append([]string{"-f", "%M"}, argv...)...)
+	var said bytes.Buffer
+	cmd.Env, cmd.Stderr = env, &said
+	if err := cmd.Run(); err != nil {
+		return 0, fmt.Errorf("%w: %s", err, &said)
+	}
+	_, err = fmt.Sscan(said.String(), &kib)
+	return kib, err
 }
 
 func (k *fileReading) addTo(t *table) {
 	t.addSteps(k.name+" of %d MiB", "µs", "a MiB", k.took)
-	t.addSteps("its memory, of %d MiB", "KiB", "a MiB", k.memory)
+	if len(k.memory) > 1 {
+		t.addSteps("its memory, of %d MiB", "KiB", "a MiB", k.memory)
+	}
 }
 
 // growingOutput reads the log of sessions that wrote so much, of which the host keeps the end.
@@ -115,7 +141,7 @@ func (b *bench) growingOutput(t *table) error {
 			return err
 		}
 		log.args = []string{"log", id}
-		if err := log.measure(b, h.home, mib); err != nil {
+		if err := log.measure(b, t, h.home, mib); err != nil {
 			return err
 		}
 		if kib, err := settledMemory(h.Process.Pid); err == nil {

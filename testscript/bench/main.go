@@ -16,6 +16,7 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"slices"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -46,6 +47,7 @@ type bench struct {
 	rounds   int  // percent of the usual rounds
 	large    bool // growth is measured with the largest sizes
 	sessions int  // live ones at most, while it is
+	mu       sync.Mutex
 	procs    []*proc
 }
 
@@ -76,13 +78,13 @@ func run() int {
 		b.sessions = 1000
 	}
 	debug.SetGCPercent(400) // a collection in the middle of a measure would be counted to what is measured
+	stop := make(chan os.Signal, 1)
+	signal.Notify(stop, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	if err := b.open(); err != nil {
 		fmt.Fprintln(os.Stderr, "bench: error:", err)
 		return 1
 	}
 	defer b.close()
-	stop := make(chan os.Signal, 1)
-	signal.Notify(stop, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	go func() {
 		<-stop
 		b.close()

@@ -23,6 +23,8 @@ type proc struct {
 
 // start starts a process that close ends at the latest; its output goes to a file of its own.
 func (b *bench) start(name string, cmd *exec.Cmd) (*proc, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	if cmd.Stderr == nil {
 		log, err := os.CreateTemp(b.dir, name+"-*.log")
 		if err != nil {
@@ -55,6 +57,12 @@ func (p *proc) stop() {
 }
 
 func (b *bench) stopAll() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.stopLocked()
+}
+
+func (b *bench) stopLocked() {
 	for i := len(b.procs) - 1; i >= 0; i-- {
 		b.procs[i].stop()
 	}
@@ -87,9 +95,15 @@ func (b *bench) open() (err error) {
 	return os.Mkdir(filepath.Join(b.dir, "project"), 0o700)
 }
 
+// close ends the run. It keeps the lock, so that nothing starts any more.
 func (b *bench) close() {
-	b.stopAll()
-	os.RemoveAll(b.dir)
+	b.mu.Lock()
+	b.stopLocked()
+	for range 100 { // after a signal, a section may be writing yet
+		if os.RemoveAll(b.dir) == nil {
+			return
+		}
+	}
 }
 
 // program finds a reference program; nginx is often not on an ordinary user's PATH.
