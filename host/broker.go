@@ -25,6 +25,7 @@ type Broker struct {
 	places   state.Places
 	warn     func(string)
 	settings settings.Memory
+	files    credential.Reader
 
 	mu     sync.Mutex
 	device credential.Secret
@@ -154,17 +155,17 @@ func (b *Broker) warnedProvider(clientID, service string) (to llmproxy.Provider,
 	if err != nil {
 		return to, nil, err
 	}
-	return providerOf(access)
+	return b.providerOf(access)
 }
 
 // providerOf reads the credential.
-func providerOf(a settings.Access) (to llmproxy.Provider, warnings []string, err error) {
+func (b *Broker) providerOf(a settings.Access) (to llmproxy.Provider, warnings []string, err error) {
 	to.Auth, to.Own = a.Auth, a.Own()
 	to.Limits = llmproxy.Limits{Paths: a.Paths, Methods: a.Methods, PerMinute: a.PerMinute, Total: a.Requests}
 	if to.Upstream, err = url.Parse(a.Upstream); err != nil {
 		return to, nil, err
 	}
-	to.Credential, warnings, err = credential.Read(a.Key, a.Path)
+	to.Credential, warnings, err = b.files.Read(a.Key, a.Path)
 	return to, warnings, err
 }
 

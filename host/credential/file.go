@@ -26,7 +26,17 @@ type File struct {
 // Read reads the token file that the setting key names; path comes from Expand (T03, T04, T06). The error
 // reads `<key> <path>: <reason>`. The file is read anew at each call, so a changed one is noticed (T05).
 func Read(key, path string) (token Secret, warnings []string, err error) {
-	file, err := ReadFile(path, shim.MaxToken)
+	return (*Reader)(nil).Read(key, path)
+}
+
+// ReadFile reads a regular file of at most limit bytes. Only the caller and root may be able to change the file or to put
+// another one in its place. The error is the bare reason, in the system's own words where the system refused. ReadFile never
+// blocks, and it checks what it has opened.
+func ReadFile(path string, limit int) (File, error) { return (*Reader)(nil).ReadFile(path, limit) }
+
+// Read is like the function Read.
+func (r *Reader) Read(key, path string) (token Secret, warnings []string, err error) {
+	file, err := r.ReadFile(path, shim.MaxToken)
 	if err != nil {
 		return Secret{}, nil, fmt.Errorf("%s %s: %w", key, path, err)
 	}
@@ -45,15 +55,13 @@ func Read(key, path string) (token Secret, warnings []string, err error) {
 	return NewSecret(content), warnings, nil
 }
 
-// ReadFile reads a regular file of at most limit bytes. Only the caller and root may be able to change the file or to put
-// another one in its place. The error is the bare reason, in the system's own words where the system refused. ReadFile never
-// blocks, and it checks what it has opened.
-func ReadFile(path string, limit int) (File, error) {
+// ReadFile is like the function ReadFile.
+func (r *Reader) ReadFile(path string, limit int) (File, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return File{}, err
 	}
-	fd, st, err := open(path, uint32(os.Geteuid()))
+	fd, st, err := r.open(path, uint32(os.Geteuid()))
 	if err != nil {
 		return File{}, err
 	}
@@ -67,7 +75,7 @@ func ReadFile(path string, limit int) (File, error) {
 
 // open opens path for the user me and checks the file and every folder on the way. Somebody who may replace the file can
 // do so between the open and the check of the folders; open then repeats both.
-func open(path string, me uint32) (int, unix.Stat_t, error) {
+func (r *Reader) open(path string, me uint32) (int, unix.Stat_t, error) {
 	for range 5 {
 		fd, st, err := openRegular(path)
 		if err != nil {
@@ -77,8 +85,12 @@ func open(path string, me uint32) (int, unix.Stat_t, error) {
 			unix.Close(fd)
 			return -1, st, fmt.Errorf("other users can write it (%s)%s", reason, cure(&st, me, path))
 		}
+		if r.walked(path, &st) {
+			return fd, st, nil
+		}
 		found, err := walk(path, me)
 		if err == nil && found.Dev == st.Dev && found.Ino == st.Ino {
+			r.note(path, &st)
 			return fd, st, nil
 		}
 		unix.Close(fd)
@@ -121,10 +133,11 @@ func readAll(fd int, size int64, limit int) ([]byte, error) {
 			clear(buf)
 			return nil, err
 		}
-		if m == 0 {
+		n += m
+		if m == 0 || n == int(size) && n < len(buf) { // all that fstat told of, and no more although there was room
 			return buf[:n], nil
 		}
-		if n += m; n < len(buf) {
+		if n < len(buf) {
 			continue
 		}
 		if n > limit {

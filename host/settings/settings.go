@@ -67,7 +67,7 @@ func newProxy() Proxy {
 // Load reads the settings file (H12). A file that nobody named may be absent: then nothing is set.
 // Errors and warnings name file, line, column and key, never a value.
 func Load(path string, named bool) (s *Settings, warnings []string, err error) {
-	data, err := readFile(path, named)
+	data, err := readFile(nil, path, named)
 	switch {
 	case err != nil:
 		return nil, nil, err
@@ -78,8 +78,8 @@ func Load(path string, named bool) (s *Settings, warnings []string, err error) {
 }
 
 // readFile returns nil for a file that may be absent, and is.
-func readFile(path string, named bool) ([]byte, error) {
-	file, err := credential.ReadFile(path, maxSettings)
+func readFile(files *credential.Reader, path string, named bool) ([]byte, error) {
+	file, err := files.ReadFile(path, maxSettings)
 	if errors.Is(err, fs.ErrNotExist) && !named {
 		return nil, nil
 	}
@@ -90,9 +90,10 @@ func readFile(path string, named bool) ([]byte, error) {
 }
 
 // Memory keeps the last settings that were read, for the model proxy, which asks at every request. Parsing takes 40 µs
-// and more; reading the file and checking who can write it takes 10 µs. The file is therefore read each time and its
+// and more; reading the file and checking who can write it takes less. The file is therefore read each time and its
 // bytes are compared. Size and times would not do: equal ones do not prove equal content.
 type Memory struct {
+	files  credential.Reader
 	mu     sync.Mutex
 	data   []byte
 	parsed *Settings // nil: nothing yet
@@ -100,7 +101,7 @@ type Memory struct {
 
 // Load returns the settings as the file has them now. They are shared: the caller must not change them.
 func (m *Memory) Load(path string, named bool) (*Settings, error) {
-	file, err := readFile(path, named)
+	file, err := readFile(&m.files, path, named)
 	if err != nil || file == nil {
 		return &Settings{}, err
 	}

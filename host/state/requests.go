@@ -19,6 +19,7 @@ type RequestLog struct {
 	places Places
 	mu     sync.Mutex
 	file   *os.File
+	held   os.FileInfo // of file, when it was opened
 }
 
 // NewRequestLog opens nothing yet.
@@ -58,11 +59,13 @@ func (l *RequestLog) open() (err error) {
 			if l.file, err = os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|syscall.O_NOFOLLOW, 0o600); err != nil {
 				return err
 			}
+			if l.held, err = l.file.Stat(); err != nil {
+				return err
+			}
 		}
-		held, err1 := l.file.Stat()
-		seen, err2 := os.Lstat(path)
-		same := err1 == nil && err2 == nil && os.SameFile(held, seen)
-		if same && held.Size() < maxRequestLog {
+		seen, err := os.Lstat(path)
+		same := err == nil && os.SameFile(l.held, seen)
+		if same && seen.Size() < maxRequestLog {
 			return nil
 		}
 		// Of several hosts that find it full, the one that locks it moves it away; the others then find it moved.
@@ -71,7 +74,7 @@ func (l *RequestLog) open() (err error) {
 			if err == syscall.EWOULDBLOCK {
 				return nil // a line more
 			}
-			if now, gone := os.Lstat(path); gone == nil && os.SameFile(held, now) {
+			if now, gone := os.Lstat(path); gone == nil && os.SameFile(l.held, now) {
 				if err = os.Rename(path, l.places.OldRequestLog()); err != nil {
 					return err
 				}
