@@ -29,21 +29,20 @@ func dryRun(h *host.Host, r *host.Request, asJSON bool) int {
 }
 
 func showPreview(v *host.Preview) {
-	show := func(name, text string) { fmt.Printf("%s: %s\n", name, oneLine(text)) }
-	show("Template", v.TemplateID)
-	show("Program", v.Program)
-	show("Directory", v.Directory)
-	show("Credential", v.Credential)
+	showField("Template", v.TemplateID)
+	showField("Program", v.Program)
+	showField("Directory", v.Directory)
+	showField("Credential", v.Credential)
 	if !v.Sandbox {
-		show("Sandbox", "none: the program is not confined")
+		showField("Sandbox", "none: the program is not confined")
 	} else {
-		show("Network", v.Network)
+		showField("Network", v.Network)
 	}
 	if len(v.Hosts) > 0 {
-		show("Hosts", strings.Join(v.Hosts, " "))
+		showField("Hosts", strings.Join(v.Hosts, " "))
 	}
 	if len(v.Services) > 0 {
-		show("Services", strings.Join(v.Services, " "))
+		showField("Services", strings.Join(v.Services, " "))
 	}
 	var system []string
 	for _, g := range v.Grants {
@@ -55,21 +54,21 @@ func showPreview(v *host.Preview) {
 			system = append(system, g.Path)
 			continue
 		}
-		show(name, fmt.Sprintf("%s (%s)", g.Path, g.From))
+		showField(name, fmt.Sprintf("%s (%s)", g.Path, g.From))
 	}
 	if v.Sandbox {
-		show("Read and write", "a temporary folder of its own")
-		show("Every session's", strings.Join(system, " "))
+		showField("Read and write", "a temporary folder of its own")
+		showField("Every session's", strings.Join(system, " "))
 	}
 	for _, d := range v.Closed {
 		name := "Denied"
 		if d.ReadOnly {
 			name = "Read-only"
 		}
-		show(name, fmt.Sprintf("%s (%s)", d.Path, d.Why))
+		showField(name, fmt.Sprintf("%s (%s)", d.Path, d.Why))
 	}
 	for _, path := range v.Protected {
-		show("Read-only", path+" (your own tools run it unasked)")
+		showField("Read-only", path+" (your own tools run it unasked)")
 	}
-	show("Environment", strings.Join(v.Names, " "))
+	showField("Environment", strings.Join(v.Names, " "))
 }

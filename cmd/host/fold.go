@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"os"
 	"strings"
 	"unicode/utf8"
 )
@@ -8,16 +10,16 @@ import (
 // helpWidth is the width in characters of help texts: that of the narrowest usual terminal.
 const helpWidth = 80
 
-// fold is a text in lines of helpWidth, each but the first behind indent blanks. The first one starts in column indent.
+// fold joins words to lines of a width, each but the first behind indent blanks. The first one starts in column indent.
 // A word that is longer keeps a line of its own.
-func fold(text string, indent int) string {
+func fold(words []string, indent, width int) string {
 	var b strings.Builder
 	column := indent
-	for i, word := range strings.Fields(text) {
+	for i, word := range words {
 		n := utf8.RuneCountInString(word)
 		switch {
 		case i == 0:
-		case column+1+n > helpWidth:
+		case column+1+n > width:
 			b.WriteString("\n" + strings.Repeat(" ", indent))
 			column = indent
 		default:
@@ -30,6 +32,16 @@ func fold(text string, indent int) string {
 	return b.String()
 }
 
+// showField prints a fact, for a script in one line. Where a person reads, on a terminal, a long one is folded.
+func showField(name, text string) {
+	line := name + ": " + oneLine(text)
+	if isTerminal(os.Stdout) {
+		cols, _ := terminalSize(os.Stdout)
+		line = fold(strings.Split(line, " "), 4, cols)
+	}
+	fmt.Println(line)
+}
+
 // folded is a text whose paragraphs of prose are folded. One with an indented line, and a line that is to be copied, stay as they are.
 func folded(text string) string {
 	paragraphs := strings.Split(strings.TrimSuffix(text, "\n"), "\n\n")
@@ -38,7 +50,7 @@ func folded(text string) string {
 		if body == "" || strings.HasPrefix(body, "example: ") || strings.HasPrefix(body, " ") || strings.Contains(body, "\n ") {
 			continue
 		}
-		paragraphs[i] = p[:len(p)-len(body)] + fold(body, 0)
+		paragraphs[i] = p[:len(p)-len(body)] + fold(strings.Fields(body), 0, helpWidth)
 	}
 	return strings.Join(paragraphs, "\n\n") + strings.Repeat("\n", len(text)-len(strings.TrimSuffix(text, "\n")))
 }

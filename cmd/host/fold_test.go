@@ -19,7 +19,7 @@ func TestFolded(t *testing.T) {
 			t.Errorf("%q: %q, want %q", in, got, want)
 		}
 	}
-	if got, want := fold(long, 60), "word word word word\n"; !strings.HasPrefix(got, want) || !strings.Contains(got, "\n"+strings.Repeat(" ", 60)+"word") {
+	if got, want := fold(strings.Fields(long), 60, helpWidth), "word word word word\n"; !strings.HasPrefix(got, want) || !strings.Contains(got, "\n"+strings.Repeat(" ", 60)+"word") {
 		t.Errorf("%q", got)
 	}
 }

@@ -183,7 +183,7 @@ func (f *flags) help() string {
 	f.VisitAll(func(fl *flag.Flag) {
 		value, text := flag.UnquoteUsage(fl)
 		text = inOwnName(strings.TrimLeft(strings.TrimPrefix(text, value), ": "))
-		fmt.Fprintf(&b, "  %-18s  %s\n", strings.TrimSpace(dashed(fl.Name)+" "+value), fold(text, 22))
+		fmt.Fprintf(&b, "  %-18s  %s\n", strings.TrimSpace(dashed(fl.Name)+" "+value), fold(strings.Fields(text), 22, helpWidth))
 	})
 	b.WriteString(folded(inOwnName(f.more)))
 	return b.String()

@@ -37,42 +37,41 @@ func status(args []string) int {
 
 // showStatus prints a status for people.
 func showStatus(s doctor.Status) {
-	show := func(name, text string) { fmt.Printf("%s: %s\n", name, oneLine(text)) }
-	show("Settings", s.Paths.Settings)
-	show("State", s.Paths.State)
-	show("Data", s.Paths.Data)
-	show("Shim", s.Paths.Shim)
+	showField("Settings", s.Paths.Settings)
+	showField("State", s.Paths.State)
+	showField("Data", s.Paths.Data)
+	showField("Shim", s.Paths.Shim)
 	if s.Paths.ClaudeTokenFile != "" {
-		show("Claude token file", s.Paths.ClaudeTokenFile)
+		showField("Claude token file", s.Paths.ClaudeTokenFile)
 	}
-	show("Sandbox", s.Sandbox)
+	showField("Sandbox", s.Sandbox)
 	for _, t := range s.Templates {
-		show("Template "+t.ID, t.Text)
+		showField("Template "+t.ID, t.Text)
 	}
 	for _, c := range s.Clients {
-		show("Client "+c.ID, c.Text)
+		showField("Client "+c.ID, c.Text)
 	}
 	for _, c := range s.Services {
-		show("Service "+c.ID, c.Text)
+		showField("Service "+c.ID, c.Text)
 	}
 	for _, d := range s.Denied {
 		name := "Denied"
 		if d.ReadOnly {
 			name = "Read-only"
 		}
-		show(name, fmt.Sprintf("%s (%s)", d.Path, d.Why))
+		showField(name, fmt.Sprintf("%s (%s)", d.Path, d.Why))
 	}
 	if r := s.Host; r != nil {
-		show("Host", fmt.Sprintf("running since %s, process %d, %d sessions, on %s", r.Since, r.PID, r.Sessions, r.Socket))
+		showField("Host", fmt.Sprintf("running since %s, process %d, %d sessions, on %s", r.Since, r.PID, r.Sessions, r.Socket))
 		if r.BaseURL != "" {
-			show("Model proxy", r.BaseURL)
+			showField("Model proxy", r.BaseURL)
 		}
 	}
 	for _, w := range s.Warnings {
-		show("Warning", w)
+		showField("Warning", w)
 	}
 	for _, p := range s.Problems {
-		show("Problem", inOwnName(p))
+		showField("Problem", inOwnName(p))
 	}
 }
 
