@@ -72,3 +72,34 @@ func (p *Pool) Give(n int) {
 	defer p.mu.Unlock()
 	p.free += n
 }
+
+// Part is what one of many users takes of a pool: its first take is any, and beyond that it has at most half of what the
+// others leave. So one that takes all it can leaves as much again, and the next one half of that.
+type Part struct {
+	pool *Pool
+	mine int // under the pool's lock
+}
+
+// Part is a new user's, who has taken nothing yet.
+func (p *Pool) Part() *Part { return &Part{pool: p} }
+
+// Take takes n, or nothing where the pool or the part has fewer left.
+func (t *Part) Take(n int) bool {
+	p := t.pool
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.free < n || t.mine > 0 && t.mine+n > (p.free+t.mine)/2 {
+		return false
+	}
+	p.free -= n
+	t.mine += n
+	return true
+}
+
+// Give gives n back.
+func (t *Part) Give(n int) {
+	t.pool.mu.Lock()
+	defer t.pool.mu.Unlock()
+	t.pool.free += n
+	t.mine -= n
+}

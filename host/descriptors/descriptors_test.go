@@ -53,6 +53,24 @@ func TestH15Pool(t *testing.T) {
 	}
 }
 
+func TestH15Parts(t *testing.T) {
+	p := NewPool(32)
+	var parts []*Part
+	for _, want := range []int{16, 8, 4, 2, 1, 1, 0} {
+		part, got := p.Part(), 0
+		for part.Take(1) {
+			got++
+		}
+		if parts = append(parts, part); got != want {
+			t.Errorf("a user gets %d, want %d", got, want)
+		}
+	}
+	parts[0].Give(16)
+	if !parts[6].Take(3) || parts[6].Take(32) || !parts[6].Take(5) || parts[6].Take(1) {
+		t.Error("what one gave back is not to be had, or all of it")
+	}
+}
+
 func TestH15None(t *testing.T) {
 	wrapped := fmt.Errorf("accept: %w", &os.SyscallError{Syscall: "accept4", Err: syscall.EMFILE})
 	if !None(wrapped) || !None(syscall.ENFILE) || None(fs.ErrNotExist) || None(nil) {

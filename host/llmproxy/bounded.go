@@ -6,6 +6,8 @@ import (
 	"net"
 	"net/http"
 	"sync"
+
+	"hostshim/host/descriptors"
 )
 
 // dialCost is what a connection takes while it is made, descriptors for the look-up of its name included.
@@ -14,42 +16,42 @@ const dialCost = 3
 var errNoneLeft = errors.New("the host has as many connections open as it may")
 
 // newUpstream makes a pool of connections whose number is bounded together with all others that the proxy makes (H15).
-func (p *Proxy) newUpstream() *http.Transport {
+func (p *Proxy) newUpstream(part *descriptors.Part) *http.Transport {
 	t := NewUpstream(p.config.Roots)
-	t.DialContext = p.bounded(t.DialContext)
+	t.DialContext = p.bounded(part, t.DialContext)
 	return t
 }
 
 type dialer func(ctx context.Context, network, address string) (net.Conn, error)
 
 // bounded bounds the connections that connect, which returns upstreamConns, has open.
-func (p *Proxy) bounded(connect dialer) dialer {
+func (p *Proxy) bounded(part *descriptors.Part, connect dialer) dialer {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		c, err := p.makeOne(func() (net.Conn, error) { return connect(ctx, network, address) })
+		c, err := p.makeOne(part, func() (net.Conn, error) { return connect(ctx, network, address) })
 		if err != nil {
 			return nil, err
 		}
 		own := c.(upstreamConn)
-		own.closed = sync.OnceFunc(func() { p.out.Give(1) })
+		own.closed = sync.OnceFunc(func() { part.Give(1) })
 		return own, nil
 	}
 }
 
 // makeOne makes a connection, which the caller gives back when it is closed. Where too few descriptors are left it closes
 // what is idle first.
-func (p *Proxy) makeOne(connect func() (net.Conn, error)) (net.Conn, error) {
-	if !p.out.Take(dialCost) {
+func (p *Proxy) makeOne(part *descriptors.Part, connect func() (net.Conn, error)) (net.Conn, error) {
+	if !part.Take(dialCost) {
 		p.closeIdle()
-		if !p.out.Take(dialCost) {
+		if !part.Take(dialCost) {
 			return nil, errNoneLeft
 		}
 	}
 	c, err := connect()
 	if err != nil {
-		p.out.Give(dialCost)
+		part.Give(dialCost)
 		return nil, err
 	}
-	p.out.Give(dialCost - 1)
+	part.Give(dialCost - 1)
 	return c, nil
 }
 

@@ -23,17 +23,20 @@ func TestH15UpstreamsAreBounded(t *testing.T) {
 		}
 	})
 	r.proxy.out = descriptors.NewPool(dialCost)
-	_, secret, err := r.proxy.Create("claude-code", 0)
-	if err != nil {
-		t.Fatal(err)
+	bearerOfAnother := func() string {
+		_, secret, err := r.proxy.Create("claude-code", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return "Authorization: Bearer " + string(secret.Reveal())
 	}
-	other := "Authorization: Bearer " + string(secret.Reveal())
-	for _, pairing := range []string{r.bearer(), other, r.bearer()} {
+	one, other := bearerOfAnother(), bearerOfAnother()
+	for _, pairing := range []string{one, other, one} {
 		// net/http takes a moment to call a connection idle.
 		r.until("an idle connection of another's makes room", func() bool { resp, _ := r.get("GET", "/sandbox/x", pairing); return resp.StatusCode == 200 })
 	}
 	c := r.dial()
-	c.send("GET /sandbox/hold HTTP/1.1\r\nHost: localhost\r\n%s\r\n\r\n", r.bearer())
+	c.send("GET /sandbox/hold HTTP/1.1\r\nHost: localhost\r\n%s\r\n\r\n", one)
 	if resp, err := http.ReadResponse(bufio.NewReader(c.r), nil); err != nil || resp.StatusCode != 200 {
 		t.Fatal(resp, err)
 	}
@@ -51,14 +54,11 @@ func TestH15UpstreamsAreBounded(t *testing.T) {
 func TestH15TheFullestListenerMakesRoom(t *testing.T) {
 	r := newRig(t, recordTo(nil))
 	crowd := newCrowd(4)
-	if one := crowd.limitOf("id"); one != 2 {
-		t.Errorf("one session may have %d of 4", one)
-	}
 	var inner [2]net.Listener
 	var outer [2]*listener
 	for i := range inner {
 		inner[i] = listenLoopback(t)
-		outer[i] = newListener(inner[i], r.proxy, 4, nil)
+		outer[i] = newListener(inner[i], r.proxy, false, nil)
 		outer[i].crowd = crowd
 	}
 	enter := func(i int) (client net.Conn, c *conn) {
@@ -89,5 +89,26 @@ func TestH15TheFullestListenerMakesRoom(t *testing.T) {
 	crowd.relieve()
 	if crowd.open != 3 {
 		t.Errorf("%d are open once one was to go", crowd.open)
+	}
+}
+
+// Two sessions that take all they can leave a third one its own.
+func TestH15SessionsLeaveSomeToOthers(t *testing.T) {
+	r := newRig(t, recordTo(nil))
+	crowd := newCrowd(8)
+	enter := func(l *listener) {
+		if _, ok := l.enter(&conn{listener: l}); !ok {
+			t.Fatal("the listener is closed")
+		}
+	}
+	for i, want := range []int{4, 2, 1, 1} {
+		l := newListener(nil, r.proxy, true, nil)
+		l.crowd = crowd
+		for enter(l); len(l.conns) < l.room(); {
+			enter(l)
+		}
+		if len(l.conns) != want {
+			t.Errorf("session %d of a crowd of 8 has %d connections, want %d", i, len(l.conns), want)
+		}
 	}
 }

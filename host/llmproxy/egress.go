@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"hostshim/host/descriptors"
 	"hostshim/host/reach"
 )
 
@@ -38,6 +39,7 @@ type Egress struct {
 	hosts             reach.Hosts
 	cure              string // where the hosts are listed
 	usual             bool   // host run can add to them
+	part              *descriptors.Part
 	direct, proxied   *http.Transport
 	dial              func(context.Context, reach.Host) (net.Conn, error)
 	ctx               context.Context
@@ -50,9 +52,10 @@ type Egress struct {
 }
 
 func newEgress(p *Proxy, l Launch) *Egress {
-	e := &Egress{proxy: p, clientID: l.ClientID, hosts: l.Hosts, cure: l.Template, usual: l.ByHand,
-		direct: p.newUpstream(), proxied: p.newUpstream()}
-	e.direct.Proxy, e.direct.DialContext, e.dial = nil, p.bounded(dialPlain), e.dialTunnel
+	part := p.out.Part()
+	e := &Egress{proxy: p, clientID: l.ClientID, hosts: l.Hosts, cure: l.Template, usual: l.ByHand, part: part,
+		direct: p.newUpstream(part), proxied: p.newUpstream(part)}
+	e.direct.Proxy, e.direct.DialContext, e.dial = nil, p.bounded(part, dialPlain), e.dialTunnel
 	e.ctx, e.cancel = context.WithCancel(p.requests)
 	return e
 }

@@ -52,7 +52,7 @@ func held(t *testing.T, port uint16, dial func(context.Context) error) (client, 
 	ours, client := duplex()
 	theirs, remote := duplex()
 	e.dial = func(ctx context.Context, _ reach.Host) (net.Conn, error) { return theirs, dial(ctx) }
-	c := &conn{Conn: ours, proxy: p, listener: newListener(nil, p, 1, nil)}
+	c := &conn{Conn: ours, proxy: p, listener: newListener(nil, p, true, nil)}
 	tn := &tunnel{egress: e, host: reach.Host{Name: "listed.test", Port: port}, conn: c, client: ours}
 	tn.line.start(e, "listed.test")
 	go record(p, &tn.line, (*tunnel).serve, tn)

@@ -115,7 +115,7 @@ func (t *tunnel) cut() {
 // closed gives back what its connection to the host took.
 func (t *tunnel) closed() {
 	if t.remote != nil {
-		t.egress.proxy.out.Give(1)
+		t.egress.part.Give(1)
 	}
 }
 
@@ -123,7 +123,7 @@ func (t *tunnel) closed() {
 func (t *tunnel) open() bool {
 	ctx, cancel := context.WithTimeout(t.egress.ctx, connectTimeout)
 	defer cancel()
-	remote, err := t.egress.proxy.makeOne(func() (net.Conn, error) { return t.egress.dial(ctx, t.host) })
+	remote, err := t.egress.proxy.makeOne(t.egress.part, func() (net.Conn, error) { return t.egress.dial(ctx, t.host) })
 	if err != nil {
 		t.refuse(unreachable(t.host.String(), err))
 		return false

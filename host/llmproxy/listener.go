@@ -30,14 +30,6 @@ func newCrowd(limit int) *crowd {
 	return c
 }
 
-// limitOf is how many connections one listener may have. One session's leave as many to all others.
-func (c *crowd) limitOf(only string) int {
-	if only == "" {
-		return min(maxConns, c.limit)
-	}
-	return min(maxSessionConns, c.limit/2)
-}
-
 // listener bounds its open connections (P14). An open connection costs its client nothing, so at the limit a new one
 // takes the place of an idle one: the one whose last request ended first. While every connection serves a request, the
 // new one waits.
@@ -46,6 +38,7 @@ type listener struct {
 	proxy *Proxy
 	crowd *crowd
 	limit int
+	half  bool    // it is one session's
 	out   *Egress // of the listener's one session; nil: it has none
 
 	// Under the crowd's lock.
@@ -53,8 +46,21 @@ type listener struct {
 	closed bool
 }
 
-func newListener(l net.Listener, p *Proxy, limit int, out *Egress) *listener {
-	return &listener{Listener: l, proxy: p, crowd: p.crowd, limit: limit, out: out, conns: map[*conn]uint64{}}
+func newListener(l net.Listener, p *Proxy, session bool, out *Egress) *listener {
+	limit := maxConns
+	if session {
+		limit = maxSessionConns
+	}
+	return &listener{Listener: l, proxy: p, crowd: p.crowd, limit: limit, half: session, out: out, conns: map[*conn]uint64{}}
+}
+
+// room is how many connections l may have now. One session's are at most half of what all others leave, and one at least.
+func (l *listener) room() int {
+	if !l.half {
+		return l.limit
+	}
+	left := l.crowd.limit - (l.crowd.open - len(l.conns))
+	return min(l.limit, max(1, left/2))
 }
 
 func (l *listener) Accept() (net.Conn, error) {
@@ -84,7 +90,7 @@ func (l *listener) enter(c *conn) (replaced *conn, ok bool) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	for replaced == nil && !l.closed {
-		if len(l.conns) >= l.limit {
+		if len(l.conns) >= l.room() {
 			replaced = l.longestIdle()
 		} else if all.open >= all.limit {
 			replaced = all.longestIdle()

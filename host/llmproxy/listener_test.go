@@ -42,7 +42,8 @@ func TestP14AcceptRecovers(t *testing.T) {
 func TestP14ConnectionsAreBounded(t *testing.T) {
 	r := newRig(t, recordTo(nil))
 	inner := listenLoopback(t)
-	l := newListener(inner, r.proxy, 2, nil)
+	l := newListener(inner, r.proxy, false, nil)
+	l.limit = 2
 	accepted := make(chan net.Conn, 3)
 	over := make(chan error, 1)
 	go func() {

@@ -90,8 +90,8 @@ func newProxy(config Config, now clock) *Proxy {
 		stop:    make(chan struct{}),
 		servers: map[*http.Server]bool{},
 	}
-	p.registry = &registry{now: now, upstream: p.newUpstream}
-	p.upstream = p.newUpstream()
+	p.registry = &registry{now: now, upstream: func() *http.Transport { return p.newUpstream(p.out.Part()) }}
+	p.upstream = p.newUpstream(p.out.Part())
 	p.requests, p.breakOff = context.WithCancel(context.Background())
 	go p.expireLoop()
 	return p
@@ -146,7 +146,7 @@ func (p *Proxy) open(l net.Listener, only string, out *Egress) (*http.Server, er
 }
 
 func (p *Proxy) serve(s *http.Server, l net.Listener, only string, out *Egress) error {
-	err := s.Serve(newListener(l, p, p.crowd.limitOf(only), out))
+	err := s.Serve(newListener(l, p, only != "", out))
 
 	p.mu.Lock()
 	if only == "" {

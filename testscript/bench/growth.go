@@ -125,6 +125,7 @@ func (b *bench) growingProject(t *table) error {
 }
 
 func (b *bench) growingSessions(t *table) error {
+	raiseFiles()
 	h, err := b.startHost("growing", "")
 	if err != nil {
 		return err
@@ -137,7 +138,11 @@ func (b *bench) growingSessions(t *table) error {
 			continue
 		}
 		if err := h.keep(live, n); err != nil {
-			return err
+			if len(took) == 0 {
+				return err
+			}
+			t.notes = append(t.notes, fmt.Sprintf("skipped %d live sessions: %v", n, err))
+			break
 		}
 		live = n
 		side := h.launches("launch", "pty")

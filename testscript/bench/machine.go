@@ -72,10 +72,16 @@ func firstField(path string) string {
 	return field
 }
 
-// raiseFiles lets this process, and what it starts, open as many files as the system allows it.
+// raiseFiles lets this process, and what it starts, open as many files as thousands of sessions need, or as the system
+// allows it.
 func raiseFiles() {
 	var l unix.Rlimit
-	if unix.Getrlimit(unix.RLIMIT_NOFILE, &l) == nil {
+	if unix.Getrlimit(unix.RLIMIT_NOFILE, &l) != nil {
+		return
+	}
+	l.Max = max(l.Max, 1<<17)
+	l.Cur = l.Max
+	if unix.Setrlimit(unix.RLIMIT_NOFILE, &l) != nil && unix.Getrlimit(unix.RLIMIT_NOFILE, &l) == nil {
 		l.Cur = l.Max
 		unix.Setrlimit(unix.RLIMIT_NOFILE, &l)
 	}
