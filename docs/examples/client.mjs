@@ -37,6 +37,10 @@ async function* events(last) {
   }
 }
 
+if (process.argv.length < 3) {
+  console.error('usage: node client.mjs COMMAND [ARG...]')
+  process.exit(70)
+}
 const session_id = randomUUID()
 for await (const { name, data } of events()) {
   if (!name) {

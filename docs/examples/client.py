@@ -45,6 +45,8 @@ def events(last=None):
             field = {}
         answer.close()
 
+if len(sys.argv) < 2:
+    sys.exit("usage: python3 client.py COMMAND [ARG...]")
 session = str(uuid.uuid4())
 for name, data in events():
     if name is None:
