@@ -83,10 +83,10 @@ var copilot = Agent{
 // Agents are all that the pair knows.
 func Agents() []*Agent { return []*Agent{&Claude, &codex, &opencode, &gemini, &qwen, &copilot} }
 
-// brokeredAgents are the built-in templates for them.
-func brokeredAgents() []Template {
+// brokeredAgents are the built-in templates for them, which read reads where it is there.
+func brokeredAgents(reads []string) []Template {
 	brokered := func(id string, a *Agent, args []string, env map[string]string) Template {
-		return Template{ID: id, Name: a.Name, Command: a.Command, Args: args, Env: maps.Clone(env), Agent: a, ReadIfThere: readsIfThere(),
+		return Template{ID: id, Name: a.Name, Command: a.Command, Args: args, Env: maps.Clone(env), Agent: a, ReadIfThere: reads,
 			Network: shim.NetworkModel, Credential: wire.CredentialPairing}
 	}
 	const v1 = BaseURLMark + "/v1"

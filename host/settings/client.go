@@ -99,7 +99,12 @@ var agents = sync.OnceValue(func() map[string]*Agent {
 	return of
 })
 
-func agentOf(clientID string) *Agent { return agents()[clientID] }
+func agentOf(clientID string) *Agent {
+	if clientID == "" { // the token's: most launches ask for no other, and need no table
+		return nil
+	}
+	return agents()[clientID]
+}
 
 // Clients are the ids of the clients that have settings of their own.
 func (s *Settings) Clients() []string {

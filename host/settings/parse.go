@@ -223,6 +223,9 @@ func (r *reader) errorf(at int, path, format string, args ...any) error {
 // Nearest is the one of known that a person most likely meant by name, and by how many letters it differs. Letter case,
 // '_' and '-' count for nothing.
 func Nearest(name string, known []string) (nearest string, letters int) {
+	if slices.Contains(known, name) {
+		return name, 0
+	}
 	plain := func(s string) []rune {
 		return []rune(strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(s[:min(len(s), 64)])))
 	}

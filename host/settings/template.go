@@ -175,14 +175,15 @@ func builtin() []Template {
 	// that holds the real token.
 	brokered := Claude
 	brokered.Folder = "claude-brokered"
+	reads := readsIfThere()
 	claude := []Template{
-		{ID: "claude-code", Name: "Claude Code", Command: Claude.Command, Agent: &Claude, ReadIfThere: readsIfThere()},
+		{ID: "claude-code", Name: "Claude Code", Command: Claude.Command, Agent: &Claude, ReadIfThere: reads},
 		// No real credential, and no network but the model's (B03, X09).
-		{ID: "claude-brokered", Name: "Claude Code, brokered", Command: Claude.Command, Agent: &brokered, ReadIfThere: readsIfThere(),
+		{ID: "claude-brokered", Name: "Claude Code, brokered", Command: Claude.Command, Agent: &brokered, ReadIfThere: reads,
 			Network: shim.NetworkModel, Credential: wire.CredentialPairing},
 	}
-	shell := Template{ID: "shell", Name: "Shell", Command: loginShell(), Credential: wire.CredentialNone, ReadIfThere: readsIfThere()}
-	return slices.Concat(claude, brokeredAgents(), []Template{shell})
+	shell := Template{ID: "shell", Name: "Shell", Command: loginShell(), Credential: wire.CredentialNone, ReadIfThere: reads}
+	return slices.Concat(claude, brokeredAgents(reads), []Template{shell})
 }
 
 // AgentFolders are the folders, below the host's data folder, that the built-in templates keep for the agent whose
@@ -216,8 +217,9 @@ func loginShell() string {
 
 // All are the templates in force. One of the settings stands in for a built-in one of the same id, whole.
 func (s *Settings) All() []Template {
-	all := slices.Clone(s.Templates)
-	for _, builtin := range builtin() {
+	known := builtin()
+	all := append(make([]Template, 0, len(s.Templates)+len(known)), s.Templates...)
+	for _, builtin := range known {
 		if !slices.ContainsFunc(all, builtin.sameID) && s.leftOut[builtin.ID] == nil {
 			all = append(all, builtin)
 		}

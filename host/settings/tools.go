@@ -3,6 +3,7 @@ package settings
 import (
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 // Cache is a variable that leads a tool to a folder which it writes, in place of one in the home folder (E06).
@@ -70,7 +71,7 @@ var toolchains = []struct {
 
 // readsIfThere is what a built-in template reads of the home folder, where it is there.
 func readsIfThere() []string {
-	paths := gitConfig()
+	paths := slices.Grow(gitConfig(), 64)
 	for _, t := range toolchains {
 		folder := t.folder
 		if named := os.Getenv(t.variable); filepath.IsAbs(named) {
@@ -80,5 +81,5 @@ func readsIfThere() []string {
 			paths = append(paths, folder+"/"+part)
 		}
 	}
-	return paths
+	return slices.Clip(paths) // the templates share it
 }
