@@ -136,7 +136,7 @@ func (h *Host) planProfile(p *Plan, t settings.Template, private []string) error
 		return unavailable(err)
 	}
 	h.warnAll(profile.Warnings)
-	p.profile = &profile
+	p.profile = profile
 	return nil
 }
 

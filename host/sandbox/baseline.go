@@ -25,11 +25,13 @@ var darwinLinks = []string{"/", "/var", "/etc", "/tmp"}
 
 // darwinSubtrees are what programs and their libraries lie in. Of Homebrew on Apple silicon, which is a folder of its
 // own, these are the parts without configuration and data; a program links against them whoever installed it.
-var darwinSubtrees = slices.Concat([]string{
-	"/usr", "/bin", "/sbin", "/System/Library", "/System/Cryptexes", "/System/Volumes/Preboot/Cryptexes",
-	"/Library/Apple", "/Library/Frameworks", "/Library/Java",
-	"/private/etc", "/private/var/db/mds", "/private/var/db/timezone", "/private/var/select",
-}, inFolder("/opt/homebrew", "Cellar", "Library", "bin", "include", "lib", "opt", "sbin", "share"))
+func darwinSubtrees() []string {
+	return slices.Concat([]string{
+		"/usr", "/bin", "/sbin", "/System/Library", "/System/Cryptexes", "/System/Volumes/Preboot/Cryptexes",
+		"/Library/Apple", "/Library/Frameworks", "/Library/Java",
+		"/private/etc", "/private/var/db/mds", "/private/var/db/timezone", "/private/var/select",
+	}, inFolder("/opt/homebrew", "Cellar", "Library", "bin", "include", "lib", "opt", "sbin", "share"))
+}
 
 // darwinFiles are single files: which tools and resolver are selected, the language and network preferences that
 // the system's libraries look at, and the certificates that a company adds.
@@ -41,10 +43,11 @@ var darwinFiles = []string{
 
 // Homebrew on Intel keeps configuration and data of whatever it installed inside /usr. Of either Homebrew's
 // configuration, these files hold no secret.
-var (
-	darwinClosed = []string{"/usr/local/etc", "/usr/local/var"}
-	darwinOpened = slices.Concat(brewFiles("/usr/local"), brewFiles("/opt/homebrew"))
-)
+var darwinClosed = []string{"/usr/local/etc", "/usr/local/var"}
+
+func darwinOpened() []string {
+	return slices.Concat(brewFiles("/usr/local"), brewFiles("/opt/homebrew"))
+}
 
 func brewFiles(prefix string) []string {
 	return inFolder(prefix, "etc/ca-certificates/cert.pem", "etc/gitconfig", "etc/openssl@3/cert.pem")

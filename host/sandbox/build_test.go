@@ -9,7 +9,7 @@ import (
 )
 
 // policy builds spec on d for Linux and reads the result as the shim will.
-func policy(t *testing.T, d disk, spec Spec) (*shim.Policy, Profile) {
+func policy(t *testing.T, d disk, spec Spec) (*shim.Policy, *Profile) {
 	t.Helper()
 	p, err := build(spec, d.facts(false))
 	if err != nil {

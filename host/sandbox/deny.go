@@ -86,10 +86,12 @@ func CheckEntries(spec Spec) (wrong []error, absent []string) {
 // closed lists the places that are denied. A private one that is missing is left out.
 func (r *rules) closed() []Closed {
 	var list []Closed
-	for _, d := range slices.Concat(r.denies, r.private) {
-		private := d.why != whyTemplate && d.why != whyHost
-		if !d.link && !(private && d.missing != "") {
-			list = append(list, Closed{d.spelled, d.why, d.readOnly})
+	for _, places := range [][]denied{r.denies, r.private} {
+		for _, d := range places {
+			private := d.why != whyTemplate && d.why != whyHost
+			if !d.link && !(private && d.missing != "") {
+				list = append(list, Closed{d.spelled, d.why, d.readOnly})
+			}
 		}
 	}
 	return list
@@ -226,18 +228,20 @@ func (b *builder) warn() error {
 	}
 	var lists []string
 	cure := "grant single folders in them by name"
-	for _, d := range slices.Concat(b.private, b.denies) {
-		for _, g := range b.grants {
-			if !g.write || g.kind != folder || !below(d.real, g.real) {
-				continue
+	for _, places := range [][]denied{b.private, b.denies} {
+		for _, d := range places {
+			for _, g := range b.grants {
+				if !g.write || g.kind != folder || !below(d.real, g.real) {
+					continue
+				}
+				switch d.why {
+				case whyTemplate:
+					cure = "keep what is denied outside what is granted"
+				case whyHost: // after a template's own
+					cure = "keep token, settings and state folder outside what a session may write"
+				}
+				lists = append(lists, d.listed(g.real)...)
 			}
-			switch d.why {
-			case whyTemplate:
-				cure = "keep what is denied outside what is granted"
-			case whyHost: // after a template's own
-				cure = "keep token, settings and state folder outside what a session may write"
-			}
-			lists = append(lists, d.listed(g.real)...)
 		}
 	}
 	if len(lists) > 0 {

@@ -85,11 +85,12 @@ func (f facts) once() facts {
 		node node
 		err  error
 	}
-	seen := map[string]answer{}
+	seen := make(map[string]*answer, 100)
 	real := f.lstat
 	f.lstat = func(path string) (node, error) {
 		a, ok := seen[path]
 		if !ok {
+			a = &answer{}
 			a.node, a.err = real(path)
 			seen[path] = a
 		}

@@ -45,7 +45,7 @@ func lines(s string) []string {
 	return strings.Split(s, "\n")
 }
 
-func checkPolicy(t *testing.T, spec Spec, d disk, p Profile) {
+func checkPolicy(t *testing.T, spec Spec, d disk, p *Profile) {
 	policy, err := shim.ParsePolicy(p.Text)
 	if err != nil {
 		t.Fatalf("the shim would refuse the profile: %v\n%s", err, p.Text)

@@ -42,22 +42,19 @@ func (b *builder) turnable(g grant) (link, in string) {
 // refuseMade refuses a grant that leads through a link which an earlier session could have made: the person who names the
 // place may know nothing of the link (X15). An optional entry is left out instead.
 func (b *builder) refuseMade() error {
-	kept := make([]grant, 0, len(b.grants))
-	for _, g := range b.grants {
+	var err error
+	b.grants = slices.DeleteFunc(b.grants, func(g grant) bool {
 		link := ""
 		if g.from == fromTemplate || g.from == fromSession {
 			link = madeLink(g.links, b.spec.Granted)
 		}
-		if link != "" && !g.optional {
-			return fmt.Errorf("grant of %q: a session could have made its link %q, which leads to %q: name what the link leads to",
+		if link != "" && !g.optional && err == nil {
+			err = fmt.Errorf("grant of %q: a session could have made its link %q, which leads to %q: name what the link leads to",
 				g.spelled, link, g.real)
 		}
-		if link == "" {
-			kept = append(kept, g)
-		}
-	}
-	b.grants = kept
-	return nil
+		return link != ""
+	})
+	return err
 }
 
 // everWritten are folders that every session may write, and so make links in.

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"path/filepath"
 	"slices"
+	"syscall"
 )
 
 // Opens says whether the session can open the file or folder at path to read it, or also to write it. What is missing
@@ -25,8 +26,10 @@ func (p *Profile) Opens(path string, write bool) bool {
 func realPath(path string) string {
 	rest := ""
 	for dir := filepath.Clean(path); ; dir = filepath.Dir(dir) {
-		if real, err := filepath.EvalSymlinks(dir); err == nil {
-			return filepath.Join(real, rest)
+		if syscall.Access(dir, 0) != syscall.ENOENT { // most often it is not there: this asks without a walk
+			if real, err := filepath.EvalSymlinks(dir); err == nil {
+				return filepath.Join(real, rest)
+			}
 		}
 		if dir == filepath.Dir(dir) {
 			return path

@@ -37,13 +37,13 @@ func (b *builder) locate(path string) (place, error) {
 	if err != nil {
 		return place{}, err
 	}
-	w := walk{sys: b.sys, rest: strings.Split(path, "/"), cur: "/"}
+	w := walk{sys: b.sys, rest: path, cur: "/"}
 	if w.node, err = b.sys.lstat("/"); err != nil {
 		return place{}, reason(err)
 	}
-	for len(w.rest) > 0 {
-		name := w.rest[0]
-		w.rest = w.rest[1:]
+	for w.rest != "" {
+		var name string
+		name, w.rest, _ = strings.Cut(w.rest, "/")
 		if err := w.step(name); err != nil {
 			return place{real: w.cur, links: w.links}, reason(err) // as far as it got
 		}
@@ -78,9 +78,9 @@ func (b *builder) expand(entry string) (string, error) {
 // walk is a path half followed.
 type walk struct {
 	sys     facts
-	rest    []string // parts still to follow
-	cur     string   // where they start: real, and a folder unless missing is set or node says otherwise
-	node    node     // what is at cur
+	rest    string // parts still to follow
+	cur     string // where they start: real, and a folder unless missing is set or node says otherwise
+	node    node   // what is at cur
 	links   []string
 	turns   bool
 	missing string
@@ -124,12 +124,12 @@ func (w *walk) follow(path, says string) error {
 	if !utf8.ValidString(says) {
 		return errChars
 	}
-	w.turns = w.turns || strings.Trim(strings.Join(w.rest, "/"), "/.") == ""
+	w.turns = w.turns || strings.Trim(w.rest, "/.") == ""
 	w.links = append(w.links, path)
 	if len(w.links) > maxLinks {
 		return syscall.ELOOP
 	}
-	w.rest = append(strings.Split(says, "/"), w.rest...)
+	w.rest = says + "/" + w.rest
 	if filepath.IsAbs(says) {
 		return w.enter("/")
 	}

@@ -52,6 +52,7 @@ var privatePlaces = []struct {
 // findPrivate resolves the table. Unlike a deny entry a place never refuses a launch because of a link on its way:
 // many people keep their configuration behind links. Both ends are closed, and the link stays what it is.
 func (b *builder) findPrivate() error {
+	b.private = make([]denied, 0, 64) // all of them, usually
 	for _, row := range privatePlaces {
 		for _, path := range row.paths {
 			b.addPrivate(path, row.why, row.readOnly)

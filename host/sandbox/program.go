@@ -83,7 +83,7 @@ func (b *builder) grantPart(root, name string) {
 // parts of /usr, and open them.
 func (b *builder) reads(path string) bool {
 	in := func(dir string) bool { return within(path, dir) }
-	return b.spec.GOOS == "darwin" && (slices.ContainsFunc(darwinSubtrees, in) || slices.Contains(darwinOpened, path)) || b.granted(path)
+	return b.spec.GOOS == "darwin" && (slices.ContainsFunc(darwinSubtrees(), in) || slices.Contains(darwinOpened(), path)) || b.granted(path)
 }
 
 // nodeModules is the outermost node_modules folder around path, or "". A package finds what it depends on

@@ -71,7 +71,7 @@ func TestRefused(t *testing.T) {
 			if err == nil || err.Error() != c.want {
 				t.Errorf("got  %v\nwant %s", err, c.want)
 			}
-			if p.Text != nil {
+			if p != nil {
 				t.Error("a profile beside the error")
 			}
 		})

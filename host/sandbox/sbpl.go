@@ -149,8 +149,8 @@ func (p *profile) grant(g grant) (own, links []string) {
 
 // ancestors lets the way to each grant be walked and looked at, but not listed.
 func (p *profile) ancestors(r *rules) {
-	granted := slices.Concat(darwinSubtrees, []string{r.tools})
-	paths := slices.Concat(granted, darwinFiles, darwinOpened)
+	granted := slices.Concat(darwinSubtrees(), []string{r.tools})
+	paths := slices.Concat(granted, darwinFiles, darwinOpened())
 	for _, g := range r.grants {
 		if g.kind == folder {
 			granted = append(granted, g.real, g.spelled)

@@ -57,10 +57,10 @@ func (p *profile) system(r *rules) {
 	p.text("\n; Every session reads the system, Homebrew's programs and the command-line tools.\n")
 	filters := p.each("literal", darwinLinks)
 	filters = append(filters, p.each("literal", darwinFiles)...)
-	filters = append(filters, p.each("subpath", darwinSubtrees)...)
+	filters = append(filters, p.each("subpath", darwinSubtrees())...)
 	p.rule("allow "+readOps, append(filters, p.filter("subpath", r.tools))...)
 	p.rule("deny "+writeOps, p.each("subpath", darwinClosed)...)
-	p.rule("allow "+readOps, p.each("literal", darwinOpened)...)
+	p.rule("allow "+readOps, p.each("literal", darwinOpened())...)
 }
 
 // devices opens single nodes, and the terminals that were made inside this sandbox.

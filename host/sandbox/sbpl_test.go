@@ -95,7 +95,7 @@ var macSessions = []struct {
 }
 
 // macProfile builds one of the sessions.
-func macProfile(t *testing.T, name string) Profile {
+func macProfile(t *testing.T, name string) *Profile {
 	t.Helper()
 	for _, c := range macSessions {
 		if c.name == name {
@@ -109,7 +109,7 @@ func macProfile(t *testing.T, name string) Profile {
 		}
 	}
 	t.Fatalf("no session %q", name)
-	return Profile{}
+	return nil
 }
 
 func TestGoldenProfiles(t *testing.T) {

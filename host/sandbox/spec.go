@@ -66,25 +66,25 @@ type Closed struct {
 
 // Build resolves spec against the file system and renders its profile. It only reads: an error, whose text
 // names the entry and the reason, leaves nothing behind.
-func Build(spec Spec) (Profile, error) {
+func Build(spec Spec) (*Profile, error) {
 	return build(spec, system.once())
 }
 
-func build(spec Spec, sys facts) (Profile, error) {
+func build(spec Spec, sys facts) (*Profile, error) {
 	r, err := resolve(spec, sys)
 	if err != nil {
-		return Profile{}, err
+		return nil, err
 	}
-	p := Profile{Network: r.network, Warnings: r.warnings, Unread: r.unread, Create: r.create, Writable: r.writable(), Changed: r.writableFiles(), Closed: r.closed(), rules: r, spec: spec}
+	p := &Profile{Network: r.network, Warnings: r.warnings, Unread: r.unread, Create: r.create, Writable: r.writable(), Changed: r.writableFiles(), Closed: r.closed(), rules: *r, spec: spec}
 	if spec.GOOS == "darwin" {
 		p.Ext = ".sb"
-		p.Text, err = renderSBPL(&r)
+		p.Text, err = renderSBPL(r)
 	} else {
 		p.Ext = ".json"
-		p.Text, err = renderPolicy(&r)
+		p.Text, err = renderPolicy(r)
 	}
 	if err != nil {
-		return Profile{}, err
+		return nil, err
 	}
 	return p, p.fits()
 }
@@ -129,7 +129,7 @@ func (r *rules) writableFiles() (files []string) {
 
 // Prepare makes the folders that templates grant read-write and that are missing (X05). On an error it
 // takes back what it made.
-func (p Profile) Prepare() error {
+func (p *Profile) Prepare() error {
 	for i, dir := range p.Create {
 		// Mkdir, not MkdirAll: what stands at a name by now is not what Build saw, and a link there would lead the grant
 		// elsewhere. The second stage refuses links, and this refuses everything else that is no folder.
@@ -183,7 +183,7 @@ type builder struct {
 
 // resolve is the agenda. Denies come after every grant: a folder that a grant will create exists by the
 // time a deny inside it counts.
-func resolve(spec Spec, sys facts) (rules, error) {
+func resolve(spec Spec, sys facts) (*rules, error) {
 	b := &builder{spec: spec, planned: map[string]bool{}}
 	b.sys = sys.with(b.planned, spec.GOOS == "darwin")
 	for _, step := range []func() error{
@@ -203,10 +203,10 @@ func resolve(spec Spec, sys facts) (rules, error) {
 		b.warn,
 	} {
 		if err := step(); err != nil {
-			return rules{}, err
+			return nil, err
 		}
 	}
-	return b.rules, nil
+	return &b.rules, nil
 }
 
 func (b *builder) check() error {

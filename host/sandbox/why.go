@@ -25,7 +25,7 @@ type Grant struct {
 	From  string `json:"from"` // system, session, program or template
 }
 
-var origins = map[origin]string{fromSystem: "system", fromSession: "session", fromProgram: "program", fromTemplate: "template"}
+var origins = [...]string{fromSystem: "system", fromSession: "session", fromProgram: "program", fromTemplate: "template"}
 
 // Grants lists what the session may use; its temporary folder, which has another name each time, is left out.
 func (p *Profile) Grants() (all []Grant) {
@@ -173,9 +173,9 @@ func (b *builder) whySystem(a *Answer, at place, write bool) bool {
 	}
 	in := func(dir string) bool { return within(at.real, dir) }
 	device := slices.Contains(darwinDevices, at.real)
-	closed := slices.ContainsFunc(darwinClosed, in) && !slices.Contains(darwinOpened, at.real)
-	a.Could = device || !write && !closed && (slices.ContainsFunc(darwinSubtrees, in) || slices.Contains(darwinFiles, at.real) ||
-		slices.Contains(darwinOpened, at.real) || slices.Contains(darwinLinks, at.real) || within(at.real, b.tools))
+	closed := slices.ContainsFunc(darwinClosed, in) && !slices.Contains(darwinOpened(), at.real)
+	a.Could = device || !write && !closed && (slices.ContainsFunc(darwinSubtrees(), in) || slices.Contains(darwinFiles, at.real) ||
+		slices.Contains(darwinOpened(), at.real) || slices.Contains(darwinLinks, at.real) || within(at.real, b.tools))
 	if a.Could {
 		a.By = "every session has it"
 	}
