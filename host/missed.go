@@ -9,7 +9,10 @@ import (
 )
 
 // runners start other programs.
-var runners = strings.Fields("sh bash dash zsh ksh fish make gmake ninja just env timeout nice xargs time python python3 node npx uv")
+var runners = []string{
+	"sh", "bash", "dash", "zsh", "ksh", "fish", "make", "gmake", "ninja", "just", "env", "timeout", "nice", "xargs", "time",
+	"python", "python3", "node", "npx", "uv",
+}
 
 // configured are files of the home folder that programs read. They do without a closed one, or fail, as they are made.
 var configured = []struct {

@@ -42,28 +42,35 @@ func notLetter(c rune) bool { return !(c >= 'A' && c <= 'Z' || c >= '0' && c <= 
 func elsewhere(env []string, upstream string) (all []string) {
 	for _, kv := range env {
 		name, value, _ := strings.Cut(kv, "=")
-		u, err := url.Parse(value)
-		if err != nil || u.Host == "" { // a proxy may be named by its address alone
-			if u, err = url.Parse("http://" + value); err != nil {
-				u = &url.URL{Scheme: "http", Host: "?"}
-			}
-		}
-		place := name + " (" + u.Scheme + "://" + u.Host + ")" // without user, path and query
+		var u *url.URL
+		away := false
 		switch upper := strings.ToUpper(name); {
 		case value == "":
 		case name == "ANTHROPIC_CUSTOM_HEADERS":
 			all = append(all, name)
 		case name == "ANTHROPIC_BASE_URL":
-			if !sameServer(u, upstream) && !sameServer(u, settings.DefaultUpstream) {
-				all = append(all, place)
-			}
+			u = address(value)
+			away = !sameServer(u, upstream) && !sameServer(u, settings.DefaultUpstream)
 		case strings.HasSuffix(upper, "_PROXY") && upper != "NO_PROXY":
-			if u.Scheme != "https" && !thisMachine(u.Hostname()) {
-				all = append(all, place)
-			}
+			u = address(value)
+			away = u.Scheme != "https" && !thisMachine(u.Hostname())
+		}
+		if away {
+			all = append(all, name+" ("+u.Scheme+"://"+u.Host+")") // without user, path and query
 		}
 	}
 	return all
+}
+
+// address is what a variable leads to. A proxy may be named by its address alone.
+func address(value string) *url.URL {
+	u, err := url.Parse(value)
+	if err != nil || u.Host == "" {
+		if u, err = url.Parse("http://" + value); err != nil {
+			u = &url.URL{Scheme: "http", Host: "?"}
+		}
+	}
+	return u
 }
 
 func sameServer(u *url.URL, other string) bool {

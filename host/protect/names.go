@@ -72,7 +72,7 @@ var parts = []part{
 // firstNames are the first names of all parts, and whether a folder of that name is searched for more: most folders have
 // none of them.
 var firstNames = func() map[string]bool {
-	names := map[string]bool{}
+	names := make(map[string]bool, len(parts))
 	for _, p := range parts {
 		first, _, deeper := strings.Cut(p.name, "/")
 		names[first] = names[first] || deeper

@@ -32,6 +32,7 @@ func (p Places) Granted() ([]string, error) {
 	defer f.Close()
 	var folders []string
 	lines := bufio.NewScanner(f)
+	lines.Buffer(make([]byte, 512), bufio.MaxScanTokenSize) // each launch reads a few short lines, twice
 	for lines.Scan() {
 		var folder string
 		// A line that a crash or a full disk cut off belongs to a launch that did not start.
