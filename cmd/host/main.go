@@ -17,8 +17,13 @@ import (
 	"hostshim/shim"
 )
 
-// The main goroutine keeps the main thread: a shim that `host run` starts ends with the thread that started it.
-func init() { runtime.LockOSThread() }
+// On macOS a signal that a process sends to itself goes to its main thread, and any other thread runs on meanwhile: the
+// main goroutine, which ends by the target's signal (S18), keeps the main thread.
+func init() {
+	if runtime.GOOS == "darwin" {
+		runtime.LockOSThread()
+	}
+}
 
 // command is one subcommand.
 type command struct {
