@@ -78,7 +78,7 @@ func expand(p *Policy, t tree) ([]rule, *limits, error) {
 			}
 		}
 	}
-	var rules []rule
+	rules := make([]rule, 0, 32)
 	for _, list := range []struct {
 		paths  []string
 		rights uint64

@@ -1,6 +1,7 @@
 package shim
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"os"
@@ -51,11 +52,13 @@ func tooLarge() error { return errors.New("larger than " + strconv.Itoa(MaxProfi
 
 // readAllProfile reads an opened profile. It checks the size again, because its owner may have enlarged it since.
 func readAllProfile(f io.Reader) ([]byte, error) {
-	data, err := io.ReadAll(io.LimitReader(f, MaxProfile+1))
-	if err == nil && len(data) > MaxProfile {
+	var data bytes.Buffer
+	data.Grow(4 << 10) // most are smaller
+	_, err := data.ReadFrom(io.LimitReader(f, MaxProfile+1))
+	if err == nil && data.Len() > MaxProfile {
 		err = tooLarge()
 	}
-	return data, err
+	return data.Bytes(), err
 }
 
 func badProfile(path string, err error) error {

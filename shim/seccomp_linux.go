@@ -84,14 +84,14 @@ func setIDDenials() []denial {
 
 // filter builds the program: it checks the architecture, then compares the call with each denial in turn.
 func filter(model bool) []unix.SockFilter {
-	prog := []unix.SockFilter{
+	prog := append(make([]unix.SockFilter, 0, 256), // all of it, so that no smaller list is filled first
 		load(dataArch),
 		jump(unix.BPF_JEQ, auditArch, 1, 0),
 		refuse,
 		load(dataNr),
 		jump(unix.BPF_JGE, foreignBit, 0, 1),
 		refuse,
-	}
+	)
 	for _, d := range denials(model) {
 		then := d.when
 		if then == nil {
