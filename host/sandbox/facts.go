@@ -40,19 +40,42 @@ const headLen = 512
 var system = facts{lstat: lstat, names: names, head: head, readOnly: readOnly, me: uint32(os.Geteuid())}
 
 func lstat(path string) (node, error) {
-	info, err := os.Lstat(path)
+	var st syscall.Stat_t // of os.Lstat, a hundred answers would take 25 KiB
+	err := syscall.Lstat(path, &st)
+	for err == syscall.EINTR {
+		err = syscall.Lstat(path, &st)
+	}
 	if err != nil {
 		return node{}, err
 	}
-	n := node{mode: info.Mode()}
-	if st, ok := info.Sys().(*syscall.Stat_t); ok {
-		n.uid = st.Uid
-		n.id = [2]uint64{uint64(st.Dev), st.Ino}
-	}
+	n := node{mode: modeOf(uint32(st.Mode)), uid: st.Uid, id: [2]uint64{uint64(st.Dev), st.Ino}}
 	if n.isLink() {
 		n.link, err = os.Readlink(path)
 	}
 	return n, err
+}
+
+// modeOf is the mode as package os has it, without the bits of set-user-ID and set-group-ID.
+func modeOf(m uint32) fs.FileMode {
+	mode := fs.FileMode(m & 0o777)
+	switch m & syscall.S_IFMT {
+	case syscall.S_IFDIR:
+		mode |= fs.ModeDir
+	case syscall.S_IFLNK:
+		mode |= fs.ModeSymlink
+	case syscall.S_IFBLK:
+		mode |= fs.ModeDevice
+	case syscall.S_IFCHR:
+		mode |= fs.ModeDevice | fs.ModeCharDevice
+	case syscall.S_IFIFO:
+		mode |= fs.ModeNamedPipe
+	case syscall.S_IFSOCK:
+		mode |= fs.ModeSocket
+	}
+	if m&syscall.S_ISVTX != 0 {
+		mode |= fs.ModeSticky
+	}
+	return mode
 }
 
 func names(dir string) ([]string, error) {
