@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime"
 	"strings"
 	"syscall"
 
@@ -16,14 +15,6 @@ import (
 	"hostshim/host/state"
 	"hostshim/shim"
 )
-
-// On macOS a signal that a process sends to itself goes to its main thread, and any other thread runs on meanwhile: the
-// main goroutine, which ends by the target's signal (S18), keeps the main thread.
-func init() {
-	if runtime.GOOS == "darwin" {
-		runtime.LockOSThread()
-	}
-}
 
 // command is one subcommand.
 type command struct {
