@@ -2,7 +2,6 @@ package shim
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -222,24 +221,39 @@ func readLine(fd int, deadline time.Time) ([]byte, error) {
 	}
 }
 
-// checkAnswer accepts only the answer that confirms this session. It ignores unknown members. It looks members up by
-// their exact names, because Unmarshal into a struct would take "TYPE" for "type".
+// checkAnswer accepts only the answer that confirms this session. It ignores unknown members.
 func checkAnswer(line []byte, session string) error {
-	var answer, data map[string]json.RawMessage
 	var word, kind, id string
 	var pid int
-	if json.Unmarshal(line, &answer) != nil {
+	read := func(value string, to any) bool {
+		r := &jsonReader{rest: value}
+		r.value(to)
+		return r.err == nil
+	}
+	answer, ok := members(string(line))
+	if !ok {
 		return errors.New("answer is not a JSON object")
 	}
-	if json.Unmarshal(answer["type"], &word) != nil || word != "OK" {
+	if !read(answer["type"], &word) || word != "OK" {
 		return errors.New("hello refused")
 	}
-	err := errors.Join(json.Unmarshal(answer["data"], &data), json.Unmarshal(data["kind"], &kind),
-		json.Unmarshal(data["service_id"], &id), json.Unmarshal(data["relay_pid"], &pid))
-	if err != nil || kind != "project_session" || id != session || pid <= 0 {
+	data, ok := members(answer["data"])
+	if !ok || !read(data["kind"], &kind) || !read(data["service_id"], &id) || !read(data["relay_pid"], &pid) ||
+		kind != "project_session" || id != session || pid <= 0 {
 		return errors.New("answer is for another session")
 	}
 	return nil
+}
+
+// members are the values in a JSON object, as they are written, if text is one. Of two with one name, the last counts.
+func members(text string) (map[string]string, bool) {
+	values := map[string]string{}
+	r := &jsonReader{rest: text}
+	for r.open("{", "an object"); r.more("}"); {
+		name := r.name()
+		values[name] = r.skip()
+	}
+	return values, r.ended()
 }
 
 // lookEnv is the last value of name in environ, which is the one that a program started with environ would see.
