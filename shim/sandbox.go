@@ -54,7 +54,7 @@ func stageFailure(step string, err error) *stageError {
 //	"exec", then the end: the exec closed the pipe, so the target runs
 //	"exec" or nothing, then a record: why the target does not run
 type stageReport struct {
-	read      *os.File     // non-blocking: reading it holds no thread
+	read      *os.File
 	childEnds []*os.File   // the second stage has these, and the shim keeps no copy
 	prepare   func() error // makes what the stage waits for, and tells it so
 	failed    error        // of prepare

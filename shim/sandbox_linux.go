@@ -37,9 +37,8 @@ func sandboxed(cmd *exec.Cmd, profile string, token, listener *os.File) (*stageR
 	if err != nil {
 		return nil, err
 	}
-	read, write, err := pollablePipe()
-	var ready [2]int
-	if err == nil {
+	var report, ready [2]int
+	if err = syscall.Pipe2(report[:], syscall.O_CLOEXEC); err == nil {
 		err = syscall.Pipe2(ready[:], syscall.O_CLOEXEC)
 	}
 	if err != nil {
@@ -62,9 +61,9 @@ func sandboxed(cmd *exec.Cmd, profile string, token, listener *os.File) (*stageR
 		ownNetwork(cmd.SysProcAttr)
 	}
 	cmd.Path, cmd.Args = "/proc/self/exe", s.encode()
-	readyEnd := os.NewFile(uintptr(ready[0]), "ready")
+	write, readyEnd := os.NewFile(uintptr(report[1]), "report"), os.NewFile(uintptr(ready[0]), "ready")
 	cmd.ExtraFiles = []*os.File{write, listener, token, forStage, readyEnd, os.NewFile(uintptr(rules.fd), "ruleset")} // 3 to 8
-	return &stageReport{read: read, childEnds: []*os.File{write, readyEnd}, prepare: func() error {
+	return &stageReport{read: os.NewFile(uintptr(report[0]), "report"), childEnds: []*os.File{write, readyEnd}, prepare: func() error {
 		err := rules.prepare(file, profile, listener != nil)
 		if err == nil {
 			unix.Write(ready[1], []byte{0}) // a stage that is gone says so by its report
@@ -99,26 +98,6 @@ func readPolicy(f *os.File, name string) (*Policy, error) {
 		return nil, badProfile(name, err)
 	}
 	return policy, nil
-}
-
-// pollablePipe is os.Pipe. The first such pipe starts the runtime's poller, which needs two descriptors more. If there are
-// none, the runtime ends the program and dumps its goroutines. So this first tries whether four descriptors are free.
-func pollablePipe() (read, write *os.File, err error) {
-	var one, two [2]int
-	if err := syscall.Pipe2(one[:], syscall.O_CLOEXEC); err != nil {
-		return nil, nil, err
-	}
-	err = syscall.Pipe2(two[:], syscall.O_CLOEXEC)
-	if err == nil {
-		syscall.Close(two[0])
-		syscall.Close(two[1])
-	}
-	syscall.Close(one[0])
-	syscall.Close(one[1])
-	if err != nil {
-		return nil, nil, err
-	}
-	return os.Pipe()
 }
 
 // startCommand is cmd.Start, with what a second stage needs around it.

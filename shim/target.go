@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -41,6 +42,7 @@ func (l *launch) start() error {
 	}
 	report.release()
 	go func() {
+		runtime.LockOSThread() // the thread, which waits in the kernel, ends with this function
 		err := report.wait()
 		if err == nil {
 			l.targetRuns()
