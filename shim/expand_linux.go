@@ -142,16 +142,12 @@ func grantable(n node, rights uint64) error {
 // only names are known. The nearest folder that exists may then only be listed, like the others above.
 func (d *denies) add(path string, t tree) error {
 	d.names[path] = true
-	parts := strings.Split(path, "/")
-	if path == "/" {
-		parts = parts[:1]
-	}
 	known := true
-	for i := range parts {
-		at := strings.Join(parts[:i+1], "/")
-		if i == 0 {
-			at = "/"
+	for end := 0; end <= len(path); end++ {
+		if end < len(path) && path[end] != '/' {
+			continue
 		}
+		at := path[:max(end, 1)]
 		if at != path {
 			d.above[at] = true
 		}

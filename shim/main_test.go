@@ -63,7 +63,7 @@ func TestEventLine(t *testing.T) {
 		`{"event":"spawn_failed","errno":2}`:                    {name: EventSpawnFailed, errno: 2},
 		`{"event":"exit","signal":15}`:                          {name: EventExit, signal: 15},
 	} {
-		if got := string(e.line()); got != want+"\n" {
+		if got := string(e.line(nil)); got != want+"\n" {
 			t.Errorf("%+v: %q, want %q", e, got, want)
 		}
 	}

@@ -14,8 +14,8 @@ type event struct {
 
 // line is one JSON object with its members in a fixed order. It is shorter than PIPE_BUF, so a pipe takes it whole or not
 // at all.
-func (e event) line() []byte {
-	b := append(make([]byte, 0, 96), `{"event":"`...)
+func (e event) line(b []byte) []byte {
+	b = append(b[:0], `{"event":"`...)
 	b = append(append(b, e.name...), '"')
 	for _, m := range [...]struct {
 		name  string
@@ -59,8 +59,9 @@ func (s status) send(e event) {
 	if s.fd < 0 {
 		return
 	}
+	line := e.line(make([]byte, 96))
 	if s.socket {
-		unix.Sendto(s.fd, e.line(), unix.MSG_DONTWAIT, nil)
+		unix.Sendto(s.fd, line, unix.MSG_DONTWAIT, nil)
 		return
 	}
 	ready := []unix.PollFd{{Fd: int32(s.fd), Events: unix.POLLOUT}}
@@ -70,6 +71,6 @@ func (s status) send(e event) {
 		}
 	}
 	if ready[0].Revents&unix.POLLOUT != 0 {
-		unix.Write(s.fd, e.line())
+		unix.Write(s.fd, line)
 	}
 }
