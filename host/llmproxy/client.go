@@ -39,7 +39,10 @@ type sent struct {
 }
 
 // shape fills s with the credential in the form that auth names, and returns false if there is no such form.
-func (s *sent) shape(auth, token string) bool {
+func (s *sent) shape(auth string, secret []byte) bool {
+	const bearer = "Bearer "
+	inBearer := bearer + string(secret) // a secret is one allocation, however it is sent
+	token := inBearer[len(bearer):]
 	if auth == "" {
 		auth = "bearer"
 		if strings.HasPrefix(token, apiKeyPrefix) {
@@ -55,7 +58,7 @@ func (s *sent) shape(auth, token string) bool {
 		value = base64.StdEncoding.EncodeToString([]byte(user + ":" + token))
 		s.header, s.values[0] = "Authorization", "Basic "+value
 	case auth == "bearer":
-		s.header, s.values[0] = "Authorization", "Bearer "+token
+		s.header, s.values[0] = "Authorization", inBearer
 		s.oauth = strings.HasPrefix(token, oauthPrefix)
 	default:
 		s.header, s.values[0] = http.CanonicalHeaderKey(auth), token

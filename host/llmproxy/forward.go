@@ -80,7 +80,7 @@ func (x *exchange) prepare(pairing Pairing, target string) *refusal {
 	if err != nil {
 		return &refusal{http.StatusServiceUnavailable, "credential_unavailable", err.Error(), 0}
 	}
-	shaped := x.credential.shape(provider.Auth, string(provider.Credential.Reveal()))
+	shaped := x.credential.shape(provider.Auth, provider.Credential.Reveal())
 	provider.Credential.Wipe()
 	switch {
 	case !shaped:

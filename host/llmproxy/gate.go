@@ -119,8 +119,9 @@ func loopbackHost(host string) bool {
 		addr, err := netip.ParseAddr(inside)
 		return ok && err == nil && addr == netip.IPv6Loopback()
 	}
-	if addr, err := netip.ParseAddr(host); err == nil && addr == netip.IPv6Loopback() {
-		return true // some clients leave the brackets out
+	if strings.Count(host, ":") > 1 { // some clients leave the brackets out
+		addr, err := netip.ParseAddr(host)
+		return err == nil && addr == netip.IPv6Loopback()
 	}
 	name = strings.TrimSuffix(name, ".")
 	addr, err := netip.ParseAddr(name)

@@ -33,7 +33,7 @@ func FuzzHeader(f *testing.F) {
 		in := parseHeader(text)
 		valid := auth == "" || credential.ValidAuth(auth)
 		var credential sent
-		if ok := credential.shape(auth, secret); ok != valid {
+		if ok := credential.shape(auth, []byte(secret)); ok != valid {
 			t.Fatalf("%q: %v", auth, ok)
 		} else if !ok {
 			return
@@ -85,7 +85,7 @@ func FuzzPresented(f *testing.F) {
 func TestResponseHeader(t *testing.T) {
 	in := parseHeader("Connection: x-named\nX-Named: 1\nX-Kept: a\nX-Kept: b\nTrailer: x\nUpgrade: h2c\nX-Echo: <" + realToken + ">\nX-" + realToken + ": 1")
 	var credential sent
-	credential.shape("basic:git", realToken)
+	credential.shape("basic:git", []byte(realToken))
 	in.Set("X-Basic", "it was "+credential.values[0])
 	out := http.Header{}
 	responseHeader(out, in, &credential)
@@ -98,7 +98,7 @@ func TestResponseHeader(t *testing.T) {
 func TestUnderscores(t *testing.T) {
 	in := parseHeader("X_Api_Key: k\nx_goog_api_key: k\napi_KEY: k\nX-Api_Key: k\nProxy_Authorization: k\nX_Agentdesktop_Pairing: p\nContent_Length: 3\nTransfer_Encoding: chunked\nX_Kept: 1")
 	var credential sent
-	credential.shape("", realToken)
+	credential.shape("", []byte(realToken))
 	out := requestHeader(in, fuzzPairing, &credential)
 	if delete(out, "User-Agent"); len(out) != 3 || out["X_kept"] == nil || out.Get("Authorization") != "Bearer "+realToken {
 		t.Errorf("%q", out)
