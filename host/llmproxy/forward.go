@@ -1,6 +1,7 @@
 package llmproxy
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptrace"
@@ -33,9 +34,9 @@ type exchange struct {
 	presented  string // the pairing's secret, which must not go upstream
 	credential sent   // must not come back
 	target     url.URL
-	out        *http.Request
+	out        http.Request
 	body       requestBody
-	trace      httptrace.ClientTrace
+	traced     traced
 	flusher    *flusher
 	broken     bool // the client's connection ends in the middle of the answer
 
@@ -43,21 +44,37 @@ type exchange struct {
 	headed bool       // the answer's header is written, so no 1xx may follow
 }
 
-// forward sends a request that passed every check to the upstream, and the answer back (P08–P10). The target is the
-// path and the query for the upstream.
-func (x *exchange) forward(pairing Pairing, target string) {
-	if no := x.prepare(pairing, target); no != nil {
+// traced is a request's context with what the transport tells of its answer. Httptrace's own would be an allocation.
+type traced struct {
+	context.Context
+	trace httptrace.ClientTrace
+}
+
+// withTrace knows the key by which the transport asks.
+var withTrace = httptrace.WithClientTrace(context.Background(), &httptrace.ClientTrace{})
+
+func (t *traced) Value(key any) any {
+	if withTrace.Value(key) != nil {
+		return &t.trace
+	}
+	return t.Context.Value(key)
+}
+
+// forward sends a request that passed every check to the upstream, and the answer back (P08–P10). What
+// decided that has returned by then: a stream keeps each frame above it for hours.
+func (x *exchange) forward(through *http.Transport, no *refusal) {
+	if no != nil {
 		x.refuse(no)
 		return
 	}
-	x.send(pairing.upstream, requestHeader(x.r.Header, x.presented, &x.credential))
+	x.send(through, requestHeader(x.r.Header, x.presented, &x.credential))
 }
 
 // send sends the request that is prepared, and the answer back.
 func (x *exchange) send(through *http.Transport, header http.Header) {
 	defer x.finish()
 	x.request(header)
-	resp, err := through.RoundTrip(x.out)
+	resp, err := through.RoundTrip(&x.out)
 	if err != nil {
 		x.failed(err)
 		return
@@ -74,8 +91,9 @@ func (x *exchange) send(through *http.Transport, header http.Header) {
 	x.line.outcome = outcomeComplete
 }
 
-// prepare reads where the request goes and with which credential, and counts it against its client's limits.
-func (x *exchange) prepare(pairing Pairing, target string) *refusal {
+// prepare reads where the request goes and with which credential, and counts it against its client's limits. The target
+// is the path and the query for the upstream.
+func (x *exchange) prepare(pairing *Pairing, target string) *refusal {
 	provider, err := x.proxy.provider(pairing, x.service)
 	if err != nil {
 		return &refusal{http.StatusServiceUnavailable, "credential_unavailable", err.Error(), 0}
@@ -100,11 +118,11 @@ func (x *exchange) prepare(pairing Pairing, target string) *refusal {
 // request builds the request for the upstream. Its body may still be read while the answer comes.
 func (x *exchange) request(header http.Header) {
 	r := x.r
-	x.trace.Got1xxResponse = x.informational
-	x.out = (&http.Request{
+	x.traced.Context, x.traced.trace.Got1xxResponse = r.Context(), x.informational
+	x.out = *(&http.Request{
 		Method: r.Method, URL: &x.target, Header: header, ContentLength: r.ContentLength,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-	}).WithContext(httptrace.WithClientTrace(r.Context(), &x.trace))
+	}).WithContext(&x.traced)
 	if r.ContentLength == 0 {
 		x.out.Body = http.NoBody
 		return

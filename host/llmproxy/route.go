@@ -37,11 +37,14 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // sandbox is both routes of session pairings: to the model, and to a service (A04). The look-up comes before the checks: the log line names the session, and a
 // refused request keeps its session alive too (P03). The order of the checks still decides what is answered.
-func (x *exchange) sandbox() {
+func (x *exchange) sandbox() { x.forward(x.admitSession()) }
+
+// admitSession checks the request of a session, and says by which connections it goes.
+func (x *exchange) admitSession() (through *http.Transport, no *refusal) {
 	var values [maxPresented]string
 	pairing, secret, ok := x.proxy.present(presented(values[:0], x.r.Header))
 	x.line.session, x.line.clientID, x.presented = pairing.ID, pairing.ClientID, secret
-	no := gate(x.r, x.path, x.only != "")
+	no = gate(x.r, x.path, x.only != "")
 	switch {
 	case no != nil:
 	case !ok, pairing.noModel && x.service == "", x.only != pairing.ID && (x.only != "" || pairing.own != ""):
@@ -52,8 +55,7 @@ func (x *exchange) sandbox() {
 		no = refuseStray
 	}
 	if no != nil {
-		x.refuse(no)
-		return
+		return nil, no
 	}
 	target := x.r.RequestURI[len("/sandbox"):]
 	if x.service != "" {
@@ -62,13 +64,16 @@ func (x *exchange) sandbox() {
 	if !strings.HasPrefix(target, "/") {
 		target = "/" + target
 	}
-	x.forward(pairing, target)
+	return pairing.upstream, x.prepare(&pairing, target)
 }
 
 // other is the route of the device pairing: every other path. It logs nothing (P12), so there is no record here.
-func (x *exchange) other() {
+func (x *exchange) other() { x.forward(x.admitDevice()) }
+
+// admitDevice checks a request that is no session's.
+func (x *exchange) admitDevice() (through *http.Transport, no *refusal) {
 	x.proxy.present(presented(nil, x.r.Header)) // a session that uses the wrong route is alive (P03)
-	no := gate(x.r, x.path, x.only != "")
+	no = gate(x.r, x.path, x.only != "")
 	x.presented = x.r.Header.Get(pairingHeader)
 	switch {
 	case no != nil:
@@ -78,10 +83,9 @@ func (x *exchange) other() {
 		no = refuseStray
 	}
 	if no != nil {
-		x.refuse(no)
-		return
+		return nil, no
 	}
-	x.forward(Pairing{upstream: x.proxy.upstream}, x.r.RequestURI)
+	return x.proxy.upstream, x.prepare(&Pairing{}, x.r.RequestURI)
 }
 
 // strays reports whether the pairing stands in the request line, which goes upstream whole.
@@ -98,7 +102,7 @@ func (p *Proxy) isDevice(values []string) bool {
 }
 
 // provider is where a request goes with that pairing: to the model, or to a service.
-func (p *Proxy) provider(pairing Pairing, service string) (Provider, error) {
+func (p *Proxy) provider(pairing *Pairing, service string) (Provider, error) {
 	provider, err := p.config.Provider(pairing.ClientID, service)
 	switch {
 	case err != nil:
