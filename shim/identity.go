@@ -2,6 +2,7 @@ package shim
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -221,39 +222,24 @@ func readLine(fd int, deadline time.Time) ([]byte, error) {
 	}
 }
 
-// checkAnswer accepts only the answer that confirms this session. It ignores unknown members.
+// checkAnswer accepts only the answer that confirms this session. It ignores unknown members. It looks members up by
+// their exact names, because Unmarshal into a struct would take "TYPE" for "type".
 func checkAnswer(line []byte, session string) error {
+	var answer, data map[string]json.RawMessage
 	var word, kind, id string
 	var pid int
-	read := func(value string, to any) bool {
-		r := &jsonReader{rest: value}
-		r.value(to)
-		return r.err == nil
-	}
-	answer, ok := members(string(line))
-	if !ok {
+	if json.Unmarshal(line, &answer) != nil {
 		return errors.New("answer is not a JSON object")
 	}
-	if !read(answer["type"], &word) || word != "OK" {
+	if json.Unmarshal(answer["type"], &word) != nil || word != "OK" {
 		return errors.New("hello refused")
 	}
-	data, ok := members(answer["data"])
-	if !ok || !read(data["kind"], &kind) || !read(data["service_id"], &id) || !read(data["relay_pid"], &pid) ||
-		kind != "project_session" || id != session || pid <= 0 {
+	err := errors.Join(json.Unmarshal(answer["data"], &data), json.Unmarshal(data["kind"], &kind),
+		json.Unmarshal(data["service_id"], &id), json.Unmarshal(data["relay_pid"], &pid))
+	if err != nil || kind != "project_session" || id != session || pid <= 0 {
 		return errors.New("answer is for another session")
 	}
 	return nil
-}
-
-// members are the values in a JSON object, as they are written, if text is one. Of two with one name, the last counts.
-func members(text string) (map[string]string, bool) {
-	values := map[string]string{}
-	r := &jsonReader{rest: text}
-	for r.open("{", "an object"); r.more("}"); {
-		name := r.name()
-		values[name] = r.skip()
-	}
-	return values, r.ended()
 }
 
 // lookEnv is the last value of name in environ, which is the one that a program started with environ would see.

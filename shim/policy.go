@@ -1,10 +1,12 @@
 package shim
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
-	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -44,7 +46,9 @@ func (p *Policy) ownNetwork() bool { return p.Network == NetworkModel || p.Netwo
 // trailing data, another version, and a path that is not absolute and clean (X03).
 func ParsePolicy(data []byte) (*Policy, error) {
 	var p Policy
-	if err := p.decode(&jsonReader{rest: string(data)}); err != nil {
+	if err := p.decode(json.NewDecoder(bytes.NewReader(data))); errors.Is(err, io.EOF) {
+		return nil, io.ErrUnexpectedEOF
+	} else if err != nil {
 		return nil, err
 	}
 	if p.Version != PolicyVersion {
@@ -71,33 +75,39 @@ func ParsePolicy(data []byte) (*Policy, error) {
 	return &p, nil
 }
 
-// decode reads the object member by member. Each has its exact name and stands once.
-func (p *Policy) decode(r *jsonReader) error {
-	type member struct {
-		name string
-		to   any
+// decode reads the object member by member. Unmarshal would take "DENY" for "deny", and the last of two members of one
+// name.
+func (p *Policy) decode(d *json.Decoder) error {
+	members := map[string]any{
+		"version": &p.Version, "network": &p.Network,
+		"read": &p.Read, "read_write": &p.ReadWrite, "devices": &p.Devices, "deny": &p.Deny,
+		"private": &p.Private, "read_only": &p.ReadOnly, "protect": &p.Protect,
 	}
-	left := []member{
-		{"version", &p.Version}, {"network", &p.Network},
-		{"read", &p.Read}, {"read_write", &p.ReadWrite}, {"devices", &p.Devices}, {"deny", &p.Deny},
-		{"private", &p.Private}, {"read_only", &p.ReadOnly}, {"protect", &p.Protect},
+	if t, err := d.Token(); err != nil {
+		return err
+	} else if t != json.Delim('{') {
+		return errors.New("not an object")
 	}
-	for r.open("{", "an object"); r.more("}"); {
-		name := r.name()
-		i := slices.IndexFunc(left, func(m member) bool { return m.name == name })
-		if r.err == nil && i < 0 {
+	for d.More() {
+		t, err := d.Token()
+		if err != nil {
+			return err
+		}
+		name, _ := t.(string) // inside an object the decoder accepts nothing else here
+		member := members[name]
+		if member == nil {
 			return fmt.Errorf("member %q is unknown, or given twice", name)
-		} else if r.err != nil {
-			break
 		}
-		r.value(left[i].to)
-		left = slices.Delete(left, i, i+1)
-		if r.err != nil {
-			return fmt.Errorf("member %q: %w", name, r.err)
+		delete(members, name)
+		if err := d.Decode(member); err != nil {
+			return fmt.Errorf("member %q: %w", name, err)
 		}
 	}
-	if r.err == nil && !r.ended() {
+	if _, err := d.Token(); err != nil { // the closing brace
+		return err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return errors.New("data after the policy")
 	}
-	return r.err
+	return nil
 }
