@@ -37,7 +37,7 @@ scripts: build
 
 # One more pass, with the race detector in both programs, of the scripts of what runs long and at once: the shim, the
 # host and its proxy. Each program sleeps a second at its end then, hence more at a time. make race-all tries more of them.
-RACE ?= s1[258]|h0[2-7]|p03|p1[0124]|b0[12]
+RACE ?= s15|h0[47]|p1[014]|b02
 race:
 	CGO_ENABLED=1 $(GO) build -race -trimpath -buildvcs=false -o bin/race/ ./cmd/host ./cmd/shim
 	HOSTSHIM_BIN=$(CURDIR)/bin/race $(GO) test -count=1 -timeout 1h -short -parallel 20 ./testscript -run 'TestRules/^($(RACE))'

@@ -5,7 +5,6 @@ package host
 
 import (
 	"os/exec"
-	"runtime"
 
 	"hostshim/host/state"
 )
@@ -20,7 +19,7 @@ type Config struct {
 
 	// Of a long-lived host:
 	Served bool                  // it holds the host lock, which stands for the records of its sessions
-	Start  func(*exec.Cmd) error // starts a shim on a thread that stays; nil: on the caller's, which stays from then on
+	Start  func(*exec.Cmd) error // starts a shim on a thread that stays; nil: the caller's thread does
 }
 
 // Host launches. It is complete when New returns it, and may be used from several goroutines.
@@ -32,10 +31,7 @@ type Host struct {
 // New makes a host.
 func New(c Config) *Host {
 	if c.Start == nil {
-		c.Start = func(cmd *exec.Cmd) error {
-			runtime.LockOSThread() // not sooner: each wait of a locked goroutine wakes other threads
-			return cmd.Start()
-		}
+		c.Start = (*exec.Cmd).Start
 	}
 	return &Host{config: c}
 }

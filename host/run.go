@@ -28,8 +28,8 @@ type Outcome struct {
 }
 
 // Run launches in the foreground, on the caller's own streams, and says how that ended (H01). An error is a
-// *wire.Error: nothing was started and nothing is left on disk. The caller's goroutine keeps its thread from the shim's start
-// on, since the shim ends with the thread that started it.
+// *wire.Error: nothing was started and nothing is left on disk. The caller's goroutine must keep its thread, as main's
+// does: the shim ends with the thread that started it.
 func (h *Host) Run(r *Request) (out Outcome, err error) {
 	// From here on a signal goes to the shim, and the host stays to clean up.
 	signals, ready := catchSignals()
@@ -110,7 +110,8 @@ func passOn(signals <-chan os.Signal, running *Running) (stop func()) {
 	return func() { close(done) }
 }
 
-// catchSignals closes ready when the handlers stand. On a goroutine of its own: the plan needs no handlers.
+// catchSignals closes ready when the handlers stand. On a goroutine of its own: on the caller's locked thread the
+// runtime's handshake for each signal takes twice as long.
 func catchSignals() (signals chan os.Signal, ready chan struct{}) {
 	signals, ready = make(chan os.Signal, 16), make(chan struct{})
 	go func() {

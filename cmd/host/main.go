@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"strings"
 	"syscall"
 
@@ -15,6 +16,9 @@ import (
 	"hostshim/host/state"
 	"hostshim/shim"
 )
+
+// The main goroutine keeps the main thread: a shim that `host run` starts ends with the thread that started it.
+func init() { runtime.LockOSThread() }
 
 // command is one subcommand.
 type command struct {
