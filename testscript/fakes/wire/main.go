@@ -6,7 +6,7 @@
 // A newline goes out as CR LF unless -raw. The connection stays open behind the end of standard input until the
 // other side closes it, with -hangup it is closed at once, unread. With -n so many connections are made, each is
 // sent all of standard input, nothing is read, and `open: COUNT` says that all are there. With -times they are made one
-// after another, each until the other side closes it. Exit status: 0 for a clean end, 2 for a connection that broke off,
+// after another, each is sent all of standard input and read until the other side closes it, or breaks it off. Exit status: 0 for a clean end, 2 for a connection that broke off,
 // 1 for none at all.
 package main
 
@@ -28,7 +28,7 @@ var (
 	raw    = flag.Bool("raw", false, "newlines as they are")
 	hangup = flag.Bool("hangup", false, "close behind the end of standard input")
 	count  = flag.Int("n", 0, "connections that are made and kept")
-	times  = flag.Int("times", 1, "connections, one after another")
+	times  = flag.Int("times", 0, "connections, one after another")
 )
 
 func main() {
@@ -36,9 +36,10 @@ func main() {
 	if *count > 0 {
 		fail(1, many())
 	}
-	for range *times {
-		one()
+	if *times > 0 {
+		fail(1, oneByOne())
 	}
+	one()
 }
 
 func dial() (net.Conn, error) {
@@ -69,7 +70,25 @@ func one() {
 	c.Close()
 }
 
+func oneByOne() error {
+	text, err := io.ReadAll(os.Stdin)
+	for range *times {
+		c, err := dial()
+		if err != nil {
+			return err
+		}
+		sender{c}.Write(text) // the other side may have answered, and closed it
+		io.Copy(os.Stdout, c)
+		c.Close()
+	}
+	return err
+}
+
+// fail ends the program if there is an error.
 func fail(status int, err error) {
+	if err == nil {
+		os.Exit(0)
+	}
 	fmt.Fprintln(os.Stderr, "wire: error:", err)
 	os.Exit(status)
 }
