@@ -35,7 +35,7 @@ func TestH15SharesAddUp(t *testing.T) {
 func TestH15Pool(t *testing.T) {
 	p := NewPool(10)
 	switch {
-	case !p.Take(4), p.Take(7), p.TakeSpare(2), !p.TakeSpare(1), !p.Take(5), p.Take(1):
+	case p.Short(10), !p.Take(4), p.Take(7), !p.Short(7), p.Short(6), !p.Take(6), p.Take(1):
 		t.Error("the pool gives what it has not, or keeps what it has")
 	}
 	p.Give(10)
@@ -66,8 +66,17 @@ func TestH15Parts(t *testing.T) {
 		}
 	}
 	parts[0].Give(16)
+	spare := p.Part()
+	if spare.TakeSpare(1) {
+		t.Error("what can be done without gets some of the last half")
+	}
 	if !parts[6].Take(3) || parts[6].Take(32) || !parts[6].Take(5) || parts[6].Take(1) {
 		t.Error("what one gave back is not to be had, or all of it")
+	}
+	parts[6].Give(8)
+	parts[1].Give(8)
+	if !spare.TakeSpare(3) || !spare.TakeSpare(3) || spare.TakeSpare(3) {
+		t.Error("what can be done without gets nothing of the first half, or more")
 	}
 }
 

@@ -18,16 +18,16 @@ var errNoneLeft = errors.New("the host has as many connections open as it may")
 // newUpstream makes a pool of connections whose number is bounded together with all others that the proxy makes (H15).
 func (p *Proxy) newUpstream(part *descriptors.Part) *http.Transport {
 	t := NewUpstream(p.config.Roots)
-	t.DialContext = p.bounded(part, t.DialContext)
+	t.DialContext = p.bounded(part, t.CloseIdleConnections, t.DialContext)
 	return t
 }
 
 type dialer func(ctx context.Context, network, address string) (net.Conn, error)
 
 // bounded bounds the connections that connect, which returns upstreamConns, has open.
-func (p *Proxy) bounded(part *descriptors.Part, connect dialer) dialer {
+func (p *Proxy) bounded(part *descriptors.Part, closeOwn func(), connect dialer) dialer {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		c, err := p.makeOne(part, func() (net.Conn, error) { return connect(ctx, network, address) })
+		c, err := p.makeOne(part, closeOwn, func() (net.Conn, error) { return connect(ctx, network, address) })
 		if err != nil {
 			return nil, err
 		}
@@ -39,9 +39,11 @@ func (p *Proxy) bounded(part *descriptors.Part, connect dialer) dialer {
 
 // makeOne makes a connection, which the caller gives back when it is closed. Where too few descriptors are left it closes
 // what is idle first.
-func (p *Proxy) makeOne(part *descriptors.Part, connect func() (net.Conn, error)) (net.Conn, error) {
+func (p *Proxy) makeOne(part *descriptors.Part, closeOwn func(), connect func() (net.Conn, error)) (net.Conn, error) {
 	if !part.Take(dialCost) {
-		p.closeIdle()
+		if closeOwn(); p.out.Short(dialCost) { // the others' only where they have what is missing
+			p.closeIdle()
+		}
 		if !part.Take(dialCost) {
 			return nil, errNoneLeft
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hostshim/host/descriptors"
+	"hostshim/host/reach"
 )
 
 // All connections that the proxy makes are bounded together: a new one takes the place of an idle one, and where every one
@@ -101,14 +102,63 @@ func TestH15SessionsLeaveSomeToOthers(t *testing.T) {
 			t.Fatal("the listener is closed")
 		}
 	}
+	r.proxy.crowd = crowd
+	shared := newListener(nil, r.proxy, false, nil)
+	if shared.limit != 6 {
+		t.Errorf("the shared listener may have %d connections of 8, and no session its own", shared.limit)
+	}
 	for i, want := range []int{4, 2, 1, 1} {
 		l := newListener(nil, r.proxy, true, nil)
-		l.crowd = crowd
 		for enter(l); len(l.conns) < l.room(); {
 			enter(l)
 		}
 		if len(l.conns) != want {
 			t.Errorf("session %d of a crowd of 8 has %d connections, want %d", i, len(l.conns), want)
 		}
+	}
+}
+
+// One that has all that it may have closes its own idle connections, and nobody else's while there are some left.
+func TestH15AFullShareClosesItsOwn(t *testing.T) {
+	r := newRig(t, func(w http.ResponseWriter, req *http.Request) { io.WriteString(w, req.RemoteAddr) })
+	out := descriptors.NewPool(8 * dialCost)
+	r.proxy.out = out
+	part, own, dialled := out.Part(), 0, 0
+	for part.Take(dialCost) {
+	}
+	one := func(closeOwn func()) error {
+		_, err := r.proxy.makeOne(part, func() { own++; closeOwn() }, func() (net.Conn, error) { dialled++; return nil, io.EOF })
+		return err
+	}
+	var others string
+	r.until("another's connection is idle", func() bool {
+		before := others
+		_, others = r.get("GET", "/sandbox/x", r.bearer())
+		return others == before
+	})
+	if err := one(func() {}); err != errNoneLeft || own != 1 || dialled != 0 {
+		t.Errorf("at its share: %v, closed its own %d times, dialled %d times", err, own, dialled)
+	}
+	if _, now := r.get("GET", "/sandbox/x", r.bearer()); now != others {
+		t.Error("another's idle connection was closed")
+	}
+	if err := one(func() { part.Give(dialCost) }); err != io.EOF || own != 2 || dialled != 1 {
+		t.Errorf("once its own made room: %v, closed its own %d times, dialled %d times", err, own, dialled)
+	}
+}
+
+// A session's requests and its ways out to hosts are one user of the connections.
+func TestH15OnePartASession(t *testing.T) {
+	r := newRig(t, recordTo(nil))
+	r.proxy.out = descriptors.NewPool(16)
+	session, _, err := r.proxy.CreateForLaunch(Launch{ClientID: "claude-code", Hosts: reach.Hosts{{}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for session.Out.part.Take(1) {
+	}
+	_, err = session.upstream.DialContext(t.Context(), "tcp", r.addr)
+	if err != errNoneLeft {
+		t.Errorf("its egress has all that it may have, and a request got %v", err)
 	}
 }

@@ -55,7 +55,7 @@ func newEgress(p *Proxy, l Launch) *Egress {
 	part := p.out.Part()
 	e := &Egress{proxy: p, clientID: l.ClientID, hosts: l.Hosts, cure: l.Template, usual: l.ByHand, part: part,
 		direct: p.newUpstream(part), proxied: p.newUpstream(part)}
-	e.direct.Proxy, e.direct.DialContext, e.dial = nil, p.bounded(part, dialPlain), e.dialTunnel
+	e.direct.Proxy, e.direct.DialContext, e.dial = nil, p.bounded(part, e.closeIdle, dialPlain), e.dialTunnel
 	e.ctx, e.cancel = context.WithCancel(p.requests)
 	return e
 }
@@ -64,9 +64,13 @@ func newEgress(p *Proxy, l Launch) *Egress {
 func (e *Egress) End() {
 	if e != nil {
 		e.cancel()
-		e.direct.CloseIdleConnections()
-		e.proxied.CloseIdleConnections()
+		e.closeIdle()
 	}
+}
+
+func (e *Egress) closeIdle() {
+	e.direct.CloseIdleConnections()
+	e.proxied.CloseIdleConnections()
 }
 
 // Refused lists entries of "hosts" that would have covered what was refused, as many as are remembered, and says how many

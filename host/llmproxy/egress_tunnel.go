@@ -123,7 +123,7 @@ func (t *tunnel) closed() {
 func (t *tunnel) open() bool {
 	ctx, cancel := context.WithTimeout(t.egress.ctx, connectTimeout)
 	defer cancel()
-	remote, err := t.egress.proxy.makeOne(t.egress.part, func() (net.Conn, error) { return t.egress.dial(ctx, t.host) })
+	remote, err := t.egress.proxy.makeOne(t.egress.part, t.egress.closeIdle, func() (net.Conn, error) { return t.egress.dial(ctx, t.host) })
 	if err != nil {
 		t.refuse(unreachable(t.host.String(), err))
 		return false
@@ -235,8 +235,8 @@ func (t *tunnel) move(to, from net.Conn, count *int64) (err error) {
 
 // copy has the kernel move the bytes, through two descriptors more, while there are many.
 func (t *tunnel) copy(to, from net.Conn) (int64, error) {
-	if out := t.egress.proxy.out; out.TakeSpare(2) {
-		defer out.Give(2)
+	if part := t.egress.part; part.TakeSpare(2) {
+		defer part.Give(2)
 		return io.Copy(to, from)
 	}
 	return io.Copy(struct{ io.Writer }{to}, from)

@@ -47,7 +47,7 @@ type listener struct {
 }
 
 func newListener(l net.Listener, p *Proxy, session bool, out *Egress) *listener {
-	limit := maxConns
+	limit := min(maxConns, max(1, p.crowd.limit-p.crowd.limit/4)) // what is busy for ever on the shared one leaves sessions theirs
 	if session {
 		limit = maxSessionConns
 	}

@@ -111,8 +111,10 @@ func (r *registry) create(pairing Pairing) (Pairing, credential.Secret, error) {
 		return Pairing{}, credential.Secret{}, ErrBound
 	}
 	pairing.ID, pairing.Created, pairing.LastUsed = r.unusedID(), now.wall, now.wall
-	pairing.upstream = r.upstream()
-	if pairing.Out != nil {
+	if pairing.Out == nil {
+		pairing.upstream = r.upstream()
+	} else { // a session has one part, whichever way it goes
+		pairing.upstream = pairing.Out.proxy.newUpstream(pairing.Out.part)
 		pairing.Out.session = pairing.ID
 	}
 	secret := newSecret()
