@@ -95,20 +95,18 @@ func TestH15TheFullestListenerMakesRoom(t *testing.T) {
 
 // Two sessions that take all they can leave a third one its own.
 func TestH15SessionsLeaveSomeToOthers(t *testing.T) {
-	r := newRig(t, recordTo(nil))
-	crowd := newCrowd(8)
+	p := &Proxy{crowd: newCrowd(8)}
 	enter := func(l *listener) {
 		if _, ok := l.enter(&conn{listener: l}); !ok {
 			t.Fatal("the listener is closed")
 		}
 	}
-	r.proxy.crowd = crowd
-	shared := newListener(nil, r.proxy, false, nil)
+	shared := newListener(nil, p, false, nil)
 	if shared.limit != 6 {
 		t.Errorf("the shared listener may have %d connections of 8, and no session its own", shared.limit)
 	}
 	for i, want := range []int{4, 2, 1, 1} {
-		l := newListener(nil, r.proxy, true, nil)
+		l := newListener(nil, p, true, nil)
 		for enter(l); len(l.conns) < l.room(); {
 			enter(l)
 		}
