@@ -12,6 +12,7 @@ import (
 	"unicode"
 	"unicode/utf16"
 
+	"hostshim/host/client"
 	"hostshim/host/state"
 	"hostshim/host/wire"
 )
@@ -87,8 +88,13 @@ func (f *flags) sessionOf(p state.Places, word string) (string, error) {
 		return "", unknown
 	}
 	if c, err := f.client(); err == nil {
-		if v, err := c.Find(word); err == nil {
+		var none *client.NoHost
+		var coded *wire.Error
+		switch v, err := c.Find(word); {
+		case err == nil:
 			return v.SessionID, nil
+		case len(begin) == 0 && !errors.As(err, &none) && !errors.As(err, &coded):
+			return "", err // a host that does not answer may know it
 		}
 	}
 	switch len(begin) {

@@ -2,21 +2,18 @@
 package client
 
 import (
-	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"math"
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"strconv"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -39,8 +36,10 @@ const (
 	launchWithin = 30 * time.Second
 )
 
-// errDeaf is a host that lives and does not answer.
-var errDeaf = fmt.Errorf("the host does not answer within %v: it is stopped, or overloaded", answerWithin)
+// deaf is a host that lives and does not answer.
+func deaf(within time.Duration) error {
+	return fmt.Errorf("the host does not answer within %v: it is stopped, or overloaded", within)
+}
 
 // NoHost says that no host runs.
 type NoHost struct{ Socket string }
@@ -103,24 +102,45 @@ func (c *Client) send(method, path string, body io.Reader) (*http.Response, erro
 	return c.sendWithin(answerWithin, method, path, body)
 }
 
-// sendWithin limits the time to the answer's header. Reading the body has no limit: it may be a session's output.
+// sendWithin limits the time to the end of the answer.
 func (c *Client) sendWithin(limit time.Duration, method, path string, body io.Reader) (*http.Response, error) {
 	r, err := c.request(method, path, body)
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
-	deaf := time.AfterFunc(limit, func() { cancel(errDeaf) })
+	timer := time.AfterFunc(limit, func() { cancel(deaf(limit)) })
 	res, err := c.http.Do(r.WithContext(ctx))
-	deaf.Stop()
-	var u *url.Error
-	if errors.As(err, &u) {
-		err = u.Err // without method and made-up URL
+	if err != nil {
+		timer.Stop()
+		var u *url.Error
+		if errors.As(err, &u) {
+			err = u.Err // without method and made-up URL
+		}
+		return nil, cmp.Or(context.Cause(ctx), err)
 	}
-	if err != nil && context.Cause(ctx) != nil {
-		err = context.Cause(ctx)
+	res.Body = &limited{res.Body, ctx, timer}
+	return res, nil
+}
+
+// limited is an answer's body that has to come within the time of timer.
+type limited struct {
+	io.ReadCloser
+	ctx   context.Context
+	timer *time.Timer
+}
+
+func (l *limited) Read(p []byte) (int, error) {
+	n, err := l.ReadCloser.Read(p)
+	if err != nil && err != io.EOF {
+		err = cmp.Or(context.Cause(l.ctx), err)
 	}
-	return res, err
+	return n, err
+}
+
+func (l *limited) Close() error {
+	l.timer.Stop()
+	return l.ReadCloser.Close()
 }
 
 // wordsOf is an answer's error.
@@ -226,61 +246,6 @@ func (c *Client) Log(id string, follow bool, since uint64) (io.ReadCloser, error
 	if err != nil {
 		return nil, err
 	}
+	res.Body.(*limited).timer.Stop() // output may take as long as whoever reads it
 	return res.Body, nil
-}
-
-// Attached is a raw connection to a session: reading is its output, writing its input.
-type Attached struct {
-	net.Conn
-	from *bufio.Reader
-	seen atomic.Int64
-}
-
-func (a *Attached) Read(p []byte) (int, error) {
-	n, err := a.from.Read(p)
-	a.seen.Add(int64(n))
-	return n, err
-}
-
-// Missing says how many of the last bytes of a session that has ended were not sent: the host drops a client that takes
-// less than 100 KiB a second.
-func (a *Attached) Missing(ended wire.Session) int64 { return ended.OutputBytes - a.seen.Load() }
-
-// Attach connects to a session.
-func (c *Client) Attach(id string) (*Attached, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), answerWithin)
-	defer cancel()
-	conn, err := c.dial(ctx)
-	if err != nil {
-		return nil, err
-	}
-	conn.SetDeadline(time.Now().Add(answerWithin))
-	r, err := c.request(http.MethodGet, sessionPath(id, "/attach"), nil)
-	if err == nil {
-		r.Header.Set("Connection", "Upgrade")
-		r.Header.Set("Upgrade", wire.AttachProtocol)
-		err = r.Write(conn)
-	}
-	a := &Attached{Conn: conn, from: bufio.NewReader(conn)}
-	var res *http.Response
-	if err == nil {
-		res, err = http.ReadResponse(a.from, r)
-	}
-	if err == nil && res.StatusCode != http.StatusSwitchingProtocols {
-		err = wordsOf(res)
-	}
-	if errors.Is(err, os.ErrDeadlineExceeded) {
-		err = errDeaf
-	}
-	if err != nil {
-		conn.Close()
-		return nil, err
-	}
-	conn.SetDeadline(time.Time{})
-	before, err := strconv.ParseInt(res.Header.Get(wire.OffsetHeader), 10, 64)
-	if err != nil {
-		before = math.MaxInt64 / 2 // not said: then nothing is known to be missing
-	}
-	a.seen.Store(before)
-	return a, nil
 }
