@@ -26,6 +26,11 @@ func (h *Host) planTools(p *Plan, t settings.Template) {
 	for _, c := range settings.Caches {
 		env.put(c.Variable, env.cache(c))
 	}
+	for _, name := range settings.Folders {
+		if value := lookup(p.env, name); value != "" && !env.writable(value) {
+			env.put(name, "")
+		}
+	}
 	env.git()
 	env.node()
 	env.cargo()

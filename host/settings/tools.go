@@ -39,6 +39,9 @@ var Caches = []Cache{
 // Maven's repository is no variable's, but a property of the Java machine.
 var Maven = Cache{Folder: "m2", Usual: []string{"~/.m2/repository"}}
 
+// Folders are variables that name a folder to write to. Without them a tool takes TMPDIR, or a place of the template's.
+var Folders = []string{"TMP", "TEMP", "GOTMPDIR", "YARN_CACHE_FOLDER"}
+
 // NodeFiles are files of the home folder at which yarn stops if one is there and cannot be read, whatever variables say:
 // it looks for them in each folder from the project up.
 var NodeFiles = []string{
