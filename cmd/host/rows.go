@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -87,19 +88,13 @@ func (f *flags) sessionOf(p state.Places, word string) (string, error) {
 	case word == "":
 		return "", unknown
 	}
-	if c, err := f.client(); err == nil {
-		var none *client.NoHost
-		var coded *wire.Error
-		switch v, err := c.Find(word); {
-		case err == nil:
-			return v.SessionID, nil
-		case len(begin) == 0 && !errors.As(err, &none) && !errors.As(err, &coded):
-			return "", err // a host that does not answer may know it
-		}
+	id, deaf := f.runningSession(word)
+	if id != "" {
+		return id, nil
 	}
 	switch len(begin) {
 	case 0:
-		return "", errors.Join(unknown, err)
+		return "", cmp.Or(deaf, errors.Join(unknown, err))
 	case 1:
 		return begin[0], nil
 	}
@@ -107,6 +102,20 @@ func (f *flags) sessionOf(p state.Places, word string) (string, error) {
 		begin[most] = "…"
 	}
 	return "", fmt.Errorf("several sessions begin with %q: %s", word, strings.Join(begin, ", "))
+}
+
+// runningSession is the id of the session that a running host knows by word; "": it knows none. An error is that a host is
+// there which may know one, and does not answer.
+func (f *flags) runningSession(word string) (id string, err error) {
+	c, err := f.client()
+	if err != nil {
+		return "", nil
+	}
+	v, err := c.Find(word)
+	if errors.As(err, new(*client.NoHost)) || errors.As(err, new(*wire.Error)) {
+		err = nil
+	}
+	return v.SessionID, err
 }
 
 // jsonLine prints a row as it is, but for characters that a terminal may obey: JSON allows some of them in a text.
