@@ -68,6 +68,40 @@ func TestInstall(t *testing.T) {
 	}
 }
 
+// TestInstallPrefix holds what make install says to people: where things went and what is left to do, or why it did nothing.
+func TestInstallPrefix(t *testing.T) {
+	home := t.TempDir()
+	root := home + "/.local"
+	for prefix, want := range map[string]string{
+		"~/.local": "\nfor your shell's start-up file: export PATH=" + root + "/bin:$PATH\n" +
+			"zsh needs, before compinit: fpath=(" + root + "/share/zsh/site-functions $fpath)\n",
+		root:      "installed: " + root + "/bin/host and " + root + "/bin/shim,",
+		"x":       "install.sh: error: PREFIX \"x\" is not absolute\nstatus 2\n",
+		"~root/x": "install.sh: error: PREFIX \"~root/x\" is not absolute\nstatus 2\n",
+		// A file is where a folder has to be: that stops root too.
+		root + "/bin/host": "install.sh: error: no permission below " + root + "/bin/host: make install PREFIX=$HOME/.local, or sudo\nstatus 2\n",
+	} {
+		os.MkdirAll(root+"/bin", 0o755)
+		os.WriteFile(root+"/bin/host", nil, 0o755)
+		env := []string{"HOME=" + home, "DESTDIR=", "PREFIX=" + prefix, "PROGRAM_PREFIX=", "BIN=" + binDir, "GO=true"} // no pages
+		got := inRepo(t, env, "sh", "-c", "sh cmd/dist/install.sh install 2>&1 || echo status $?")
+		if !strings.Contains(got, want) {
+			t.Errorf("PREFIX=%s: %s", prefix, got)
+		}
+		on := append(env, "PATH="+root+"/bin:"+os.Getenv("PATH"))
+		if got := inRepo(t, on, "sh", "-c", "sh cmd/dist/install.sh install 2>&1 || true"); strings.Contains(got, "export PATH") {
+			t.Errorf("PREFIX=%s, in PATH: %s", prefix, got)
+		}
+		got = inRepo(t, env, "sh", "-c", "sh cmd/dist/install.sh uninstall 2>&1 || echo status $?")
+		if refused := strings.Contains(want, "absolute"); refused != strings.Contains(got, want) {
+			t.Errorf("PREFIX=%s, uninstall: %s", prefix, got)
+		}
+		if _, err := os.Stat(root + "/bin/shim"); err == nil {
+			t.Errorf("PREFIX=%s: not removed", prefix)
+		}
+	}
+}
+
 // checkPage has the system's own tools say what is wrong with a man page, where they are there.
 func checkPage(t *testing.T, page string) {
 	if _, err := exec.LookPath("groff"); err == nil {

@@ -3,6 +3,20 @@
 # DESTDIR, as in the Makefile; BIN is where the programs are; COMPLETE is the host to ask for completions, by default BIN's.
 set -eu
 umask 022
+
+fail() {
+	echo "install.sh: error: $1" >&2
+	exit 2
+}
+
+# bash expands the ~ of `make install PREFIX=~/.local`, other shells do not.
+case $PREFIX in
+"~/"*) PREFIX=$HOME/${PREFIX#"~/"} ;;
+esac
+case $PREFIX in
+/*) ;;
+*) fail "PREFIX \"$PREFIX\" is not absolute" ;;
+esac
 root=$DESTDIR$PREFIX
 man=$root/share/man/man1
 bash=$root/share/bash-completion/completions
@@ -28,7 +42,9 @@ esac
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 trap 'exit 1' HUP INT TERM
-mkdir -p "$root/bin" "$man" "$bash" "$zsh" "$fish"
+for dir in "$root/bin" "$man" "$bash" "$zsh" "$fish"; do
+	mkdir -p "$dir" && [ -w "$dir" ] || fail "no permission below $root: make install PREFIX=\$HOME/.local, or sudo"
+done
 
 # put FILE TARGET MODE: by rename, since macOS kills a program that was overwritten after it had run.
 put() {
@@ -51,3 +67,15 @@ done
 put "$work/bash" "$bash/$host" 644
 put "$work/zsh" "$zsh/_$host" 644
 put "$work/fish" "$fish/$host.fish" 644
+
+# A package's own installer says where things are.
+[ -z "$DESTDIR" ] || exit 0
+echo "installed: $root/bin/$host and $root/bin/${PROGRAM_PREFIX}shim, manual pages and completions below $root/share"
+case :$PATH: in
+*:"$root/bin":*) ;;
+*) echo "for your shell's start-up file: export PATH=$root/bin:\$PATH" ;;
+esac
+case $root in
+/usr | /usr/local) ;;
+*) echo "zsh needs, before compinit: fpath=($root/share/zsh/site-functions \$fpath)" ;;
+esac
