@@ -18,25 +18,32 @@ const Version = "0.1.0"
 // Usage is what --help prints.
 const Usage = `usage: shim [exec] [flags] -- TARGET [ARG...]
 
-Starts TARGET with only descriptors 0, 1 and 2 (and 5, see --pass-token), forwards signals to it, and exits
-with its status.
+Starts TARGET with only descriptors 0, 1 and 2 (and 5, see --pass-token),
+forwards signals to it, and exits with its status.
 
-  --pass-token           hand descriptor 5, a pipe with a token, to TARGET at 5, unread
+  --pass-token           hand descriptor 5, a pipe with a token, to TARGET at 5,
+                         unread
   --sandbox-profile ABS  run TARGET inside the sandbox that this file describes
-  --identity             prove the launch identity that descriptor 3 brings; needs --session-id
-  --session-id ID        the session's name: letters, digits, "." "_" "-", at most 128
-  --pty                  make descriptor 0 the controlling terminal of a new session
-  --status-fd N          write status events, one JSON object a line, to this descriptor
-                         (default 4, if that is a pipe or socket)
-  --own-gomaxprocs       GOMAXPROCS is set for the shim alone: TARGET does not get it
-  --listener-fd N        a network of its own for the sandbox, whose listener comes back over this Unix
-                         socket; only the host has a use for it
+  --identity             prove the launch identity that descriptor 3 brings;
+                         needs --session-id
+  --session-id ID        the session's name: letters, digits, "." "_" "-", at
+                         most 128
+  --pty                  make descriptor 0 the controlling terminal of a new
+                         session
+  --status-fd N          write status events, one JSON object a line, to this
+                         descriptor (default 4, if that is a pipe or socket)
+  --own-gomaxprocs       GOMAXPROCS is set for the shim alone: TARGET does not
+                         get it
+  --listener-fd N        a network of its own for the sandbox, whose listener
+                         comes back over this Unix socket; only the host has a
+                         use for it
   --help, --version
 
-exit status: the target's own, or 128 + signal; 127 not found, 126 cannot start; 78 identity refused;
-70 usage error, or a sandbox that cannot be applied.
+exit status: the target's own, or 128 + signal; 127 not found, 126 cannot start;
+78 identity refused; 70 usage error, or a sandbox that cannot be applied.
 
-example: shim --pass-token -- claude 5< <(cat ~/.config/relay/token)
+example, for bash and zsh:
+  shim --pass-token -- claude 5< <(cat ~/.config/relay/token)
 `
 
 // options are the checked command line (S02). checkFDs checks the descriptors that it names.

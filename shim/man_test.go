@@ -9,6 +9,15 @@ import (
 	"testing"
 )
 
+// TestHelpFits: no line of --help is wider than the narrowest usual terminal.
+func TestHelpFits(t *testing.T) {
+	for line := range strings.Lines(Usage) {
+		if len(line) > 80+len("\n") {
+			t.Errorf("%q", line)
+		}
+	}
+}
+
 // TestManual holds docs/shim.1.md to what --help says and to the contract.
 func TestManual(t *testing.T) {
 	data, err := os.ReadFile("../docs/shim.1.md")
