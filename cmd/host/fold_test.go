@@ -24,8 +24,13 @@ func TestFolded(t *testing.T) {
 	}
 }
 
-// TestHelpFits: no line of the list of commands is wider than a terminal.
+// TestHelpFits: no line of the list of commands is wider than a terminal, and the summaries stand below each other.
 func TestHelpFits(t *testing.T) {
+	for _, c := range commands() {
+		if line := "\n  " + c.name + strings.Repeat(" ", len("completion")-len(c.name)) + "  " + c.summary + "\n"; !strings.Contains(help(), line) {
+			t.Errorf("no line %q", line)
+		}
+	}
 	for _, line := range strings.Split(help(), "\n") {
 		if len(line) > helpWidth {
 			t.Errorf("%q", line)

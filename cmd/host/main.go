@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -61,7 +62,12 @@ func dispatch(args []string) int {
 		return usageError("no command", called()+" --help lists them")
 	}
 	switch args[0] {
-	case "--help", "-help", "-h", "help":
+	case "help":
+		if len(args) > 1 {
+			return helpWith(args[1:])
+		}
+		fallthrough
+	case "--help", "-help", "-h":
 		fmt.Print(help())
 		return 0
 	case "--version", "-version":
@@ -71,19 +77,43 @@ func dispatch(args []string) int {
 	case completeCommand:
 		return complete(args[1:])
 	}
-	for _, c := range commands() {
-		if c.name == args[0] {
-			if c.name != "run" && c.name != "attach" { // which ask for it
-				shim.ByDefault(syscall.SIGQUIT) // the runtime would print its goroutines
-			}
-			return c.run(args[1:])
-		}
+	c, known := named(args[0])
+	if !known {
+		return unknownCommand(args[0])
 	}
+	if c.name != "run" && c.name != "attach" { // which ask for it
+		shim.ByDefault(syscall.SIGQUIT) // the runtime would print its goroutines
+	}
+	return c.run(args[1:])
+}
+
+func named(name string) (command, bool) {
+	all := commands()
+	i := slices.IndexFunc(all, func(c command) bool { return c.name == name })
+	if i < 0 {
+		return command{}, false
+	}
+	return all[i], true
+}
+
+func unknownCommand(name string) int {
 	var known []string
 	for _, c := range commands() {
 		known = append(known, c.name)
 	}
-	return usageError(fmt.Sprintf("unknown command %q%s", args[0], nearest(args[0], known)), called()+" --help lists them")
+	return usageError(fmt.Sprintf("unknown command %q%s", name, nearest(name, known)), called()+" --help lists them")
+}
+
+// helpWith is `host help COMMAND`.
+func helpWith(args []string) int {
+	c, known := named(args[0])
+	switch {
+	case !known:
+		return unknownCommand(args[0])
+	case len(args) > 1:
+		return usageError(fmt.Sprintf("unexpected argument %q", args[1]), called()+" help COMMAND")
+	}
+	return c.run([]string{"--help"})
 }
 
 const exitStatuses = `exit status: 0 done; 1 failed; 70 usage error; 78 the launch was refused; 126 the target cannot start; 127 it is not
@@ -93,8 +123,12 @@ there. host run and attach: that of the target.
 func help() string {
 	var b strings.Builder
 	b.WriteString("usage: " + called() + " COMMAND [flags]\n\nStarts sandboxed coding agents and hands each its credential on a descriptor.\n\n")
+	width := 0
 	for _, c := range commands() {
-		fmt.Fprintf(&b, "  %-9s  %s\n", c.name, c.summary)
+		width = max(width, len(c.name))
+	}
+	for _, c := range commands() {
+		fmt.Fprintf(&b, "  %-*s  %s\n", width, c.name, c.summary)
 	}
 	fmt.Fprintf(&b, "\n%s COMMAND --help lists a command's flags.\n\n%s", called(), folded(inOwnName(exitStatuses)))
 	return b.String()
