@@ -32,14 +32,16 @@ func fold(words []string, indent, width int) string {
 	return b.String()
 }
 
-// showField prints a fact, for a script in one line. Where a person reads, on a terminal, a long one is folded.
-func showField(name, text string) {
-	line := name + ": " + oneLine(text)
-	if isTerminal(os.Stdout) {
-		cols, _ := terminalSize(os.Stdout)
-		line = fold(strings.Split(line, " "), 4, cols)
+// showField prints a fact.
+func showField(name, text string) { fmt.Println(foldedHere(name+": "+oneLine(text), 4)) }
+
+// foldedHere is a line of output, for a script as it is. Where a person reads, on a terminal, a long one is folded.
+func foldedHere(line string, indent int) string {
+	if !isTerminal(os.Stdout) {
+		return line
 	}
-	fmt.Println(line)
+	cols, _ := terminalSize(os.Stdout)
+	return fold(strings.Split(line, " "), indent, cols)
 }
 
 // folded is a text whose paragraphs of prose are folded. One with an indented line, and a line that is to be copied, stay as they are.

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"hostshim/host"
 	"hostshim/host/settings"
 	"hostshim/host/state"
@@ -56,7 +58,7 @@ func why(args []string) int {
 	if err != nil {
 		return fail(err)
 	}
-	answer, path, err := answerFor(preview, what, write)
+	answer, isPath, err := answerFor(preview, what, write)
 	if err != nil {
 		return fail(fmt.Errorf("%q: %w", what, err))
 	}
@@ -66,7 +68,15 @@ func why(args []string) int {
 		}
 		return 0
 	}
-	return showAnswer(answer, path, write, changeLine(places, preview.TemplateID, answer))
+	showAnswer(answer, isPath, write)
+	if !isPath && !strings.ContainsAny(what, ".:") {
+		fmt.Printf("     taken for a host: ./%s asks about a file\n", plain(what))
+	}
+	if answer.Could {
+		return 0
+	}
+	showChange(answer, preview.TemplateID, changeLine(places, preview.TemplateID, answer))
+	return 1
 }
 
 // answerFor asks about a path or about a host.
@@ -89,7 +99,7 @@ func answerFor(v *host.Preview, what string, write bool) (a host.Answer, isPath 
 	return a, isPath, err
 }
 
-func showAnswer(a host.Answer, isPath, write bool, change string) int {
+func showAnswer(a host.Answer, isPath, write bool) {
 	verb, yes, not := "be reached", "yes", "can"
 	if isPath && write {
 		verb = "be written"
@@ -100,23 +110,42 @@ func showAnswer(a host.Answer, isPath, write bool, change string) int {
 		yes, not = "no", "cannot"
 	}
 	fmt.Printf("%s: %s %s %s: %s\n", yes, plain(a.Path), not, verb, oneLine(a.By))
-	if a.Missing {
+	switch {
+	case isPath && a.Could && keptOut(a.Path, write):
+		fmt.Println("     but its own permissions keep you out")
+	case a.Missing:
 		fmt.Println("     it is not there")
 	}
-	if a.Could {
-		return 0
+}
+
+// keptOut says whether the system refuses the path to this user, in a session or not.
+func keptOut(path string, write bool) bool {
+	mode := uint32(unix.R_OK)
+	if write {
+		mode = unix.W_OK
 	}
+	return unix.Faccessat(unix.AT_FDCWD, path, mode, unix.AT_EACCESS) == unix.EACCES
+}
+
+// showChange prints what would open it: in the settings, and by a flag.
+func showChange(a host.Answer, template, change string) {
 	if change == "" {
 		change = "nothing opens it"
 	}
-	fmt.Printf("     %s\n", oneLine(change))
+	fmt.Println("     " + foldedHere(oneLine(change), 5))
+	flag := ""
 	switch a.Key {
 	case "read", "read_write":
-		fmt.Printf("     for one session: %s run %s\n", called(), oneLine(host.Flag(a.Value, a.Key == "read_write")))
+		flag = host.Flag(a.Value, a.Key == "read_write")
 	case "hosts":
-		fmt.Printf("     for one session: %s run --allow-host %s\n", called(), oneLine(a.Value))
+		flag = "--allow-host " + a.Value
+	default:
+		return
 	}
-	return 1
+	if template != "claude-code" {
+		flag = "--template " + template + " " + flag
+	}
+	fmt.Printf("     for one session: %s run %s\n", called(), oneLine(flag))
 }
 
 // changeLine is the line that would change the answer, and where it belongs; "": none would.
