@@ -176,7 +176,7 @@ func (h *Host) orWithout(r *Request, sandboxed bool, t settings.Template, config
 	if !configured && give == wire.CredentialNone {
 		would, err := chooseCredential(r, sandboxed, t, true)
 		if err == nil && would == wire.CredentialToken && h.ownProgram(r, t) {
-			h.config.Warn(fmt.Sprintf("template %q hands over a token, but claude_token_file is not set: name the token's file in settings.json, or say --credential none", t.ID))
+			h.config.Warn(fmt.Sprintf("template %q hands over a token, but claude_token_file is not set: run host init, name the token's file in settings.json, or say --credential none", t.ID))
 		}
 	}
 	if give == wire.CredentialToken && !byName && r.ByHand && !h.ownProgram(r, t) {

@@ -37,7 +37,7 @@ func inOwnName(text string) string {
 	return strings.Join(parts, "")
 }
 
-func warn(text string) { say("warning", text) }
+func warn(text string) { say("warning", inOwnName(text)) }
 
 func usageError(text, cure string) int {
 	say("error", text)
@@ -76,7 +76,7 @@ func fail(err error) int {
 		say("error", coded.Message)
 		return 1
 	}
-	say("error", err.Error())
+	say("error", inOwnName(err.Error()))
 	var noHost *client.NoHost
 	switch {
 	case errors.As(err, &noHost):

@@ -48,7 +48,7 @@ func takeFolder(p state.Places) (lock *os.File, err error) {
 			if lock != nil && answer != "HTTP/" {
 				return nil, fmt.Errorf("something else listens on %s: stop it, or name another folder with --state-dir", p.Socket())
 			}
-			return nil, fmt.Errorf("another host runs on %s: stop it, or name another folder with --state-dir", p.State)
+			return nil, fmt.Errorf("another host runs on %s: stop it with host shutdown, or name another folder with --state-dir", p.State)
 		}
 	}
 }

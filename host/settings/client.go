@@ -40,7 +40,7 @@ type Access struct {
 }
 
 // ErrNoTokenFile says that no credential is configured.
-var ErrNoTokenFile = errors.New("claude_token_file is not set: name the token's file in settings.json")
+var ErrNoTokenFile = errors.New("claude_token_file is not set: run host init, or name the token's file in settings.json")
 
 // Own says whether the token file is the client's own, or the service's.
 func (a Access) Own() bool { return a.Key != claudeKey }
