@@ -105,8 +105,10 @@ func TestInstallPrefix(t *testing.T) {
 // checkPage has the system's own tools say what is wrong with a man page, where they are there.
 func checkPage(t *testing.T, page string) {
 	if _, err := exec.LookPath("groff"); err == nil {
-		if got := inRepo(t, nil, "groff", "-t", "-man", "-Tutf8", "-Kutf8", "-ww", "-rLL=80n", "-z", page); got != "" {
-			t.Errorf("%s: groff: %s", page, got)
+		for _, device := range []string{"-Tutf8", "-Tascii"} { // the second is that of LC_ALL=C
+			if got := inRepo(t, nil, "groff", "-t", "-man", device, "-Kutf8", "-ww", "-rLL=80n", "-z", page); got != "" {
+				t.Errorf("%s: groff: %s", page, got)
+			}
 		}
 	}
 	if _, err := exec.LookPath("mandoc"); err == nil {

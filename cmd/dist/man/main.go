@@ -168,6 +168,6 @@ func guard(line string) string {
 
 // escape is text as roff prints it.
 func escape(text string) string {
-	return strings.NewReplacer(`\`, `\e`, "-", `\-`, "…", `\[u2026]`, "–", `\[en]`, "—", `\[em]`, "×", `\[mu]`, "~", `\[ti]`, "^", `\[ha]`,
+	return strings.NewReplacer(`\`, `\e`, "-", `\-`, "…", `\&...`, "–", `\[en]`, "—", `\[em]`, "×", `\[mu]`, "~", `\[ti]`, "^", `\[ha]`,
 		"`", `\[ga]`, "'", `\[aq]`, "→", `\[->]`, "≥", `\[>=]`, "≤", `\[<=]`, "µ", `\[mc]`).Replace(text)
 }
