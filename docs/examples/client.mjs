@@ -13,7 +13,11 @@ const request = (method, path, body, headers = {}) => new Promise((resolve, reje
     if (res.statusCode < 300) return resolve(res)
     const text = await textOf(res)
     reject(new Error(`${res.statusCode} ${text && JSON.parse(text).message}`))
-  }).on('error', reject).end(body && JSON.stringify(body))
+  }).on('error', e => {
+    if (e.code !== 'ENOENT' && e.code !== 'ECONNREFUSED') return reject(e)
+    console.error(`client.mjs: error: no host runs on ${socketPath}: host serve`)
+    process.exit(1)
+  }).end(body && JSON.stringify(body))
 })
 const textOf = async res => (await res.setEncoding('utf8').toArray()).join('')
 

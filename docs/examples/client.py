@@ -10,7 +10,10 @@ SOCKET = os.environ.get("HOST_SOCKET") or STATE + "/relay-host/host.sock"
 class Connection(http.client.HTTPConnection):
     def connect(self):
         self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.connect(SOCKET)
+        try:
+            self.sock.connect(SOCKET)
+        except (FileNotFoundError, ConnectionRefusedError):
+            sys.exit("client.py: error: no host runs on %s: host serve" % SOCKET)
 
 def request(method, path, body=None, headers={}):
     """The answer, once its header is there; a refusal is an error in the host's own words."""
