@@ -263,7 +263,11 @@ func (r *Running) serveOwnNetwork() error {
 		l.Close()
 		return err
 	}
-	r.undo = append(r.undo, func() { l.Close() })
-	go proxy.ServeSession(l, r.PairingID, r.out)
+	id := r.PairingID
+	r.undo = append(r.undo, func() {
+		l.Close() // where it is not served yet
+		proxy.CloseSession(id)
+	})
+	go proxy.ServeSession(l, id, r.out)
 	return nil
 }

@@ -160,3 +160,30 @@ func TestH15OnePartASession(t *testing.T) {
 		t.Errorf("its egress has all that it may have, and a request got %v", err)
 	}
 }
+
+// A session's listener ends with it, also while a connection waits for a place among those of all others.
+func TestH15ListenerEndsWhileItWaits(t *testing.T) {
+	r := newRig(t, recordTo(nil))
+	crowded := &Proxy{crowd: r.proxy.crowd}
+	for all := newListener(nil, crowded, false, nil); ; {
+		c := &conn{listener: all}
+		all.crowd.mu.Lock()
+		full := all.crowd.open == all.crowd.limit
+		all.crowd.mu.Unlock()
+		if all.limit = all.crowd.limit; full {
+			break
+		}
+		all.enter(c)
+		all.busy(c)
+	}
+	own := listenLoopback(t)
+	waits := dialRaw(t, own.Addr().String())
+	defer waits.Close()
+	served := make(chan error, 1)
+	go func() { served <- r.proxy.ServeSession(own, r.session.ID, nil) }()
+	r.until("the listener is served", func() bool { r.proxy.mu.Lock(); defer r.proxy.mu.Unlock(); return r.proxy.owns[r.session.ID] != nil })
+	r.proxy.CloseSession(r.session.ID)
+	if err := <-served; err != nil {
+		t.Errorf("ServeSession: %v", err)
+	}
+}

@@ -71,8 +71,9 @@ type Proxy struct {
 	closed  bool
 	address net.Addr // of the shared listener, while it serves
 	servers map[*http.Server]bool
-	serving int           // requests whose line is not written yet
-	drained chan struct{} // closed once there are none; nil while nobody waits
+	owns    map[string]*listener // of sessions, by pairing id
+	serving int                  // requests whose line is not written yet
+	drained chan struct{}        // closed once there are none; nil while nobody waits
 }
 
 // New makes a proxy that serves nothing yet. Close must end it.
@@ -89,6 +90,7 @@ func newProxy(config Config, now clock) *Proxy {
 		out:     descriptors.NewPool(shares.Upstream),
 		stop:    make(chan struct{}),
 		servers: map[*http.Server]bool{},
+		owns:    map[string]*listener{},
 	}
 	p.registry = &registry{now: now, upstream: func() *http.Transport { return p.newUpstream(p.out.Part()) }}
 	p.upstream = p.newUpstream(p.out.Part())
@@ -112,8 +114,7 @@ func (p *Proxy) Start(l net.Listener) error {
 }
 
 // ServeSession serves the listener of one session (B04): the sandbox route alone, for that session's pairing alone, and
-// the session's way out, if out is not nil (N02). The caller closes l when the session ends. A response that is running
-// then still completes (P11).
+// the session's way out, if out is not nil (N02), until CloseSession. A response that is running then still completes (P11).
 func (p *Proxy) ServeSession(l net.Listener, id string, out *Egress) error {
 	if id == "" {
 		return errors.New("a session's listener needs the session's id")
@@ -123,6 +124,16 @@ func (p *Proxy) ServeSession(l net.Listener, id string, out *Egress) error {
 		return err
 	}
 	return p.serve(s, l, id, out)
+}
+
+// CloseSession closes the listener of a session, also while a connection to it waits for a place.
+func (p *Proxy) CloseSession(id string) {
+	p.mu.Lock()
+	own := p.owns[id]
+	p.mu.Unlock()
+	if own != nil {
+		own.Close()
+	}
 }
 
 // open makes the server of a listener. It closes the listener if that cannot be served.
@@ -146,9 +157,14 @@ func (p *Proxy) open(l net.Listener, only string, out *Egress) (*http.Server, er
 }
 
 func (p *Proxy) serve(s *http.Server, l net.Listener, only string, out *Egress) error {
-	err := s.Serve(newListener(l, p, only != "", out))
+	own := newListener(l, p, only != "", out)
+	p.mu.Lock()
+	p.owns[only] = own
+	p.mu.Unlock()
+	err := s.Serve(own)
 
 	p.mu.Lock()
+	delete(p.owns, only)
 	if only == "" {
 		p.address = nil
 	}
