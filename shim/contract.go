@@ -51,6 +51,19 @@ const (
 	EnvMaxProcs     = "GOMAXPROCS"                              // the Go runtime's own: how many threads run at once
 )
 
+// The private modes of a terminal emulator that a person would notice, and that are put back after a target (S22), by what a
+// fresh terminal has. The alternate screens come last, since leaving one shows the person's own screen again. 1049 is the
+// first of them: it alone moves the cursor, to where it was saved on the own screen.
+var (
+	ModesOff = []int{
+		1,                                                 // application cursor keys
+		9, 1000, 1001, 1002, 1003, 1005, 1006, 1015, 1016, // mouse
+		1004, 2004, 2026, // focus events, bracketed paste, held output
+	}
+	ModesOn = []int{7, 25} // line wrap, visible cursor
+	Screens = []int{1049, 1047, 47}
+)
+
 // AnthropicCredentials are the variables that Claude Code would use instead of the token on its descriptor, or beside
 // it. The shim warns of them (S08), and the host drops them (E03).
 var AnthropicCredentials = []string{

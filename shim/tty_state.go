@@ -2,6 +2,7 @@ package shim
 
 import (
 	"os/signal"
+	"strconv"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -47,10 +48,23 @@ func (t *terminal) save() {
 	t.before.exclusive, t.before.discipline = exclusive(fd), discipline(fd)
 }
 
-// emulatorReset ends the modes that a terminal emulator keeps and that no program can ask for: the mouse, focus events,
-// bracketed paste, application keys, a hidden cursor, and last the alternate screen. Leaving that one moves the cursor to
-// where it was saved. It is saved first, so that it stays in place where there was no alternate screen.
-const emulatorReset = "\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1004l\x1b[?1005l\x1b[?1006l\x1b[?1015l\x1b[?2004l\x1b[?1l\x1b>\x1b[?25h\x1b7\x1b[?1049l"
+// emulatorReset ends the modes that a terminal emulator keeps and that no program can ask for, the keypad's too. Leaving the
+// alternate screen moves the cursor to where it was saved. It is saved first, so that it stays in place where there was no
+// alternate screen.
+func emulatorReset() []byte {
+	var b []byte
+	put := func(modes []int, end byte) {
+		for _, mode := range modes {
+			b = append(strconv.AppendInt(append(b, "\x1b[?"...), int64(mode), 10), end)
+		}
+	}
+	put(ModesOff, 'l')
+	b = append(b, "\x1b>"...)
+	put(ModesOn, 'h')
+	b = append(b, "\x1b7"...)
+	put(Screens, 'l')
+	return b
+}
 
 // restore puts back what differs from the saved state, if the shim has the foreground. It never waits: the target may
 // have stopped the terminal's output.
@@ -70,6 +84,6 @@ func (t *terminal) restore(kind string) {
 	startOutput(fd)
 	ready := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLOUT}}
 	if n, _ := unix.Poll(ready, 0); n == 1 && ready[0].Revents&unix.POLLOUT != 0 && kind != "" && kind != "dumb" {
-		unix.Write(fd, []byte(emulatorReset))
+		unix.Write(fd, emulatorReset())
 	}
 }

@@ -2,8 +2,11 @@ package main
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 	"strings"
+
+	"hostshim/shim"
 )
 
 // screenModes follows the modes that a session's output sets in the terminal that shows it, so that leaving the session
@@ -15,18 +18,6 @@ type screenModes struct {
 	shape   bool         // cursor shape
 	keys    int          // keyboard protocols pushed, which the terminal keeps on a stack
 	seq     []byte       // an escape sequence that has begun, without its ESC; nil: none
-}
-
-// shownModes are the private modes that a person would notice, in the order in which they are put back; the value is that of
-// a fresh terminal. The alternate screen comes last: leaving it shows the person's own screen again.
-var shownModes = []struct {
-	mode int
-	on   bool
-}{
-	{1, false}, {7, true}, {25, true}, // cursor keys, line wrap, visible cursor
-	{9, false}, {1000, false}, {1001, false}, {1002, false}, {1003, false}, {1005, false}, {1006, false}, {1015, false}, {1016, false}, // mouse
-	{1004, false}, {2004, false}, {2026, false}, // focus, bracketed paste, held output
-	{47, false}, {1047, false}, {1049, false}, // alternate screen
 }
 
 const (
@@ -110,16 +101,15 @@ func (m *screenModes) apply(seq string) {
 func (m *screenModes) setPrivate(params string, on bool) {
 	for param := range strings.SplitSeq(params, ";") {
 		n, _ := strconv.Atoi(param)
-		for _, shown := range shownModes {
-			if shown.mode != n {
-				continue
-			}
-			if m.private == nil {
-				m.private = map[int]bool{}
-			}
-			if m.private[n] = on != shown.on; !m.private[n] {
-				delete(m.private, n)
-			}
+		off := slices.Contains(shim.ModesOff, n) || slices.Contains(shim.Screens, n)
+		if !off && !slices.Contains(shim.ModesOn, n) {
+			continue
+		}
+		if m.private == nil {
+			m.private = map[int]bool{}
+		}
+		if m.private[n] = on == off; !m.private[n] {
+			delete(m.private, n)
 		}
 	}
 }
@@ -140,10 +130,15 @@ func (m *screenModes) reset() string {
 	if m.keypad {
 		b.WriteString("\x1b>")
 	}
-	for _, shown := range shownModes {
-		if m.private[shown.mode] {
-			b.WriteString("\x1b[?" + strconv.Itoa(shown.mode) + map[bool]string{false: "l", true: "h"}[shown.on])
+	put := func(modes []int, end byte) {
+		for _, mode := range modes {
+			if m.private[mode] {
+				b.WriteString("\x1b[?" + strconv.Itoa(mode) + string(end))
+			}
 		}
 	}
+	put(shim.ModesOn, 'h')
+	put(shim.ModesOff, 'l')
+	put(shim.Screens, 'l')
 	return b.String()
 }

@@ -1,8 +1,12 @@
 package main
 
 import (
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
+
+	"hostshim/shim"
 )
 
 func TestS22ScreenModes(t *testing.T) {
@@ -36,13 +40,38 @@ func TestS22ScreenModes(t *testing.T) {
 	}
 }
 
+// What the shim puts back after a target, host attach does, and each by itself.
+func TestS22AttachResetsTheShimsModes(t *testing.T) {
+	modes := slices.Concat(shim.ModesOn, shim.ModesOff, shim.Screens)
+	var all screenModes
+	want := "\x1b>"
+	for _, mode := range modes {
+		set, unset := "\x1b[?"+strconv.Itoa(mode)+"h", "\x1b[?"+strconv.Itoa(mode)+"l"
+		if slices.Contains(shim.ModesOn, mode) {
+			set, unset = unset, set
+		}
+		want += unset
+		all.Write([]byte(set))
+		var one screenModes
+		if one.Write([]byte(set)); one.reset() != unset {
+			t.Errorf("after %q: %q", set, one.reset())
+		}
+		if one.Write([]byte(unset)); one.reset() != "" {
+			t.Errorf("after %q and %q: %q", set, unset, one.reset())
+		}
+	}
+	if all.Write([]byte("\x1b=")); all.reset() != want {
+		t.Errorf("all of them: %q, want %q", all.reset(), want)
+	}
+}
+
 func FuzzScreenModes(f *testing.F) {
 	f.Add([]byte("\x1b[?1049h\x1b[?25l\x1b[>1u\x1b["))
 	f.Fuzz(func(t *testing.T, output []byte) {
 		var m, after screenModes
 		m.Write(output)
 		reset := m.reset()
-		if len(reset) > 300 || len(m.seq) > maxSequence || len(m.private) > len(shownModes) {
+		if len(reset) > 300 || len(m.seq) > maxSequence || len(m.private) > len(shim.ModesOff)+len(shim.ModesOn)+len(shim.Screens) {
 			t.Fatalf("%q: %q", output, reset)
 		}
 		after.Write(append(output, reset...))

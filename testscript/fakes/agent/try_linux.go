@@ -16,6 +16,12 @@ var linuxOperations = map[string]operation{
 		unix.IoctlSetInt(1, unix.TCXONC, unix.TCOOFF)
 		return unix.Kill(unix.Getpid(), unix.SIGKILL)
 	}},
+	"null-discipline": {0, func([]string) error { // needs no privilege; and dies, for the same reason
+		if err := unix.IoctlSetPointerInt(0, unix.TIOCSETD, 27); err != nil { // N_NULL: nothing can be read or written
+			return err
+		}
+		return unix.Kill(unix.Getpid(), unix.SIGKILL)
+	}},
 	"socket-unix":   {0, func([]string) error { return trySocket(unix.AF_UNIX, unix.SOCK_STREAM, 0) }},
 	"socket-raw":    {0, func([]string) error { return trySocket(unix.AF_INET, unix.SOCK_RAW, unix.IPPROTO_ICMP) }},
 	"socket-ping":   {0, func([]string) error { return trySocket(unix.AF_INET, unix.SOCK_DGRAM, unix.IPPROTO_ICMP) }},
