@@ -147,6 +147,28 @@ func TestH15RefusedConnectionsAreBounded(t *testing.T) {
 	}
 }
 
+// Half a header is refused once it is too long, whatever more may come. net/http allows 4 KiB on top.
+func TestH15HalfAHeaderIsBounded(t *testing.T) {
+	l, err := net.Listen("unix", filepath.Join(folder(t).State, "s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &server{Config: Config{Log: discard}}
+	web := s.webServer(nil)
+	defer web.Close()
+	go web.Serve(l)
+	conn, err := net.Dial("unix", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	io.WriteString(conn, "GET /status HTTP/1.1\r\nHost: host\r\nX-Half: "+strings.Repeat("x", 24<<10))
+	answer := make([]byte, len("HTTP/1.1 431 "))
+	if _, err := io.ReadFull(conn, answer); err != nil || string(answer) != "HTTP/1.1 431 " {
+		t.Errorf("%q, %v", answer, err)
+	}
+}
+
 func TestH15ARefusalHoldsForAMoment(t *testing.T) {
 	var r refusals
 	looked := 0

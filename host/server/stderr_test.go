@@ -87,6 +87,18 @@ func TestT08StderrSpellings(t *testing.T) {
 	}
 }
 
+func TestH15StderrIsBounded(t *testing.T) {
+	for name, text := range map[string]string{"a line without end": strings.Repeat("x", 1<<20), "short lines": strings.Repeat("x\n", 1<<20)} {
+		s := &stderrLog{log: discard}
+		for range 4 {
+			s.Write([]byte(text))
+		}
+		if cap(s.line) > 2*maxStderrBuffer || len(s.last) > keptLines {
+			t.Errorf("%s: %d bytes and %d lines are kept", name, cap(s.line), len(s.last))
+		}
+	}
+}
+
 func FuzzStderr(f *testing.F) {
 	f.Add("before ", "after\n", []byte{0}, 3)
 	f.Add("\x1b[", "m\n", []byte("\r"), 1)
