@@ -51,10 +51,15 @@ type Pool struct {
 func NewPool(size int) *Pool { return &Pool{free: size, size: size} }
 
 // Take takes n, or nothing where fewer are left.
-func (p *Pool) Take(n int) bool {
+func (p *Pool) Take(n int) bool { return p.take(n, 0) }
+
+// TakeSpare takes n for something that can be done without, and leaves three quarters of the pool to the rest.
+func (p *Pool) TakeSpare(n int) bool { return p.take(n, p.size-p.size/4) }
+
+func (p *Pool) take(n, leave int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.free < n {
+	if p.free-n < leave {
 		return false
 	}
 	p.free -= n
@@ -86,16 +91,11 @@ type Part struct {
 func (p *Pool) Part() *Part { return &Part{pool: p} }
 
 // Take takes n, or nothing where the pool or the part has fewer left.
-func (t *Part) Take(n int) bool { return t.take(n, 0) }
-
-// TakeSpare takes n for something that can be done without, and leaves half of the pool to the rest.
-func (t *Part) TakeSpare(n int) bool { return t.take(n, t.pool.size/2) }
-
-func (t *Part) take(n, leave int) bool {
+func (t *Part) Take(n int) bool {
 	p := t.pool
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.free-n < leave || t.mine > 0 && t.mine+n > (p.free+t.mine)/2 {
+	if p.free < n || t.mine > 0 && t.mine+n > (p.free+t.mine)/2 {
 		return false
 	}
 	p.free -= n

@@ -66,17 +66,17 @@ func TestH15Parts(t *testing.T) {
 		}
 	}
 	parts[0].Give(16)
-	spare := p.Part()
-	if spare.TakeSpare(1) {
-		t.Error("what can be done without gets some of the last half")
+	if p.TakeSpare(1) {
+		t.Error("what can be done without gets some of the last three quarters")
 	}
 	if !parts[6].Take(3) || parts[6].Take(32) || !parts[6].Take(5) || parts[6].Take(1) {
 		t.Error("what one gave back is not to be had, or all of it")
 	}
 	parts[6].Give(8)
 	parts[1].Give(8)
-	if !spare.TakeSpare(3) || !spare.TakeSpare(3) || spare.TakeSpare(3) {
-		t.Error("what can be done without gets nothing of the first half, or more")
+	parts[2].Give(4)
+	if !p.TakeSpare(3) || p.TakeSpare(2) {
+		t.Error("what can be done without gets nothing of the first quarter, or more")
 	}
 }
 

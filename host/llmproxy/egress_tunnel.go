@@ -235,8 +235,8 @@ func (t *tunnel) move(to, from net.Conn, count *int64) (err error) {
 
 // copy has the kernel move the bytes, through two descriptors more, while there are many.
 func (t *tunnel) copy(to, from net.Conn) (int64, error) {
-	if part := t.egress.part; part.TakeSpare(2) {
-		defer part.Give(2)
+	if out := t.egress.proxy.out; out.TakeSpare(2) {
+		defer out.Give(2)
 		return io.Copy(to, from)
 	}
 	return io.Copy(struct{ io.Writer }{to}, from)
