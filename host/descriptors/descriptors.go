@@ -53,8 +53,8 @@ func NewPool(size int) *Pool { return &Pool{free: size, size: size} }
 // Take takes n, or nothing where fewer are left.
 func (p *Pool) Take(n int) bool { return p.take(n, 0) }
 
-// TakeSpare takes n for something that can be done without, and leaves three quarters of the pool to the rest.
-func (p *Pool) TakeSpare(n int) bool { return p.take(n, p.size-p.size/4) }
+// TakeSpare takes n for something that can be done without, and leaves half of the pool to the rest.
+func (p *Pool) TakeSpare(n int) bool { return p.take(n, p.size/2) }
 
 func (p *Pool) take(n, leave int) bool {
 	p.mu.Lock()
