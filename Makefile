@@ -69,7 +69,7 @@ campaign: build
 kernels:
 	sh testscript/kernels.sh $(SUITES)
 
-# Measurements beside tini, bwrap and nginx: one to three minutes, best on a machine that does nothing else.
+# Measurements beside tini, bwrap and nginx: five minutes, best on a machine that does nothing else.
 bench: build
 	$(GO) build $(FLAGS) -o bin/ ./testscript/bench
 	sh testscript/bench.sh bin
