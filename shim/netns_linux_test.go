@@ -59,8 +59,9 @@ func TestModelNetwork(t *testing.T) {
 		go func() {
 			l := receive(r.t, host)
 			l.SetDeadline(time.Now().Add(10 * time.Second))
-			c, err := l.Accept()
+			c, err := l.AcceptTCP()
 			if err == nil {
+				wantCongestionControl(r.t, c)
 				c.Close()
 			}
 			accepted <- err
@@ -77,6 +78,19 @@ func TestModelNetwork(t *testing.T) {
 		r.want(got, "192.0.2.1:80", "ENETUNREACH")
 		if err := <-accepted; err != nil {
 			r.t.Error(err)
+		}
+	})
+}
+
+func wantCongestionControl(t *testing.T, c *net.TCPConn) {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	raw.Control(func(fd uintptr) {
+		if got, err := unix.GetsockoptString(int(fd), unix.IPPROTO_TCP, unix.TCP_CONGESTION); got != congestionControl || err != nil {
+			t.Errorf("the host's end sends by %q, %v", got, err)
 		}
 	})
 }
