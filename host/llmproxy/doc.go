@@ -13,8 +13,9 @@
 //   - header.go says which headers go upstream and come back. forward.go sends the request, answer.go passes on the answer,
 //     body.go reads the request's body, upstream.go holds the connections to the provider.
 //   - log.go writes the line.
-//   - egress.go lets a session out to listed hosts: egress_tunnel.go by CONNECT, with egress_hello.go for what comes first
-//     in it and egress_dial.go for the way; egress_plain.go by http URLs.
+//   - egress.go lets a session out to listed hosts: egress_tunnel.go opens what a CONNECT asks for, with
+//     egress_hello.go for what comes first in it and egress_dial.go for the way, and egress_relay.go moves its bytes;
+//     egress_plain.go is for http URLs.
 //
 // Two files are no part of that path: api.go serves the host's API for pairings, device.go keeps the device pairing.
 //
