@@ -88,7 +88,7 @@ func answerFor(v *host.Preview, what string, write bool) (a host.Answer, isPath 
 		a, err = v.WhyHost(what)
 		return a, isPath, err
 	case !v.Sandbox:
-		return host.Answer{Path: what, Could: true, By: "sessions of the template are not sandboxed"}, isPath, nil
+		return host.Answer{Path: what, Could: true, KeptOut: keptOut(what, write), By: "sessions of the template are not sandboxed"}, isPath, nil
 	}
 	if what != "~" && !strings.HasPrefix(what, "~/") {
 		if what, err = filepath.Abs(what); err != nil {
@@ -96,6 +96,7 @@ func answerFor(v *host.Preview, what string, write bool) (a host.Answer, isPath 
 		}
 	}
 	a, err = v.Why(what, write)
+	a.KeptOut = a.Could && keptOut(a.Path, write)
 	return a, isPath, err
 }
 
@@ -111,7 +112,7 @@ func showAnswer(a host.Answer, isPath, write bool) {
 	}
 	fmt.Printf("%s: %s %s %s: %s\n", yes, plain(a.Path), not, verb, oneLine(a.By))
 	switch {
-	case isPath && a.Could && keptOut(a.Path, write):
+	case a.KeptOut:
 		fmt.Println("     but its own permissions keep you out")
 	case a.Missing:
 		fmt.Println("     it is not there")

@@ -16,6 +16,7 @@ type Answer struct {
 	By      string `json:"by"`            // what decides
 	Key     string `json:"key,omitempty"` // of a template: what would change it; "": nothing does
 	Value   string `json:"value,omitempty"`
+	KeptOut bool   `json:"kept_out,omitempty"` // could, but its own permissions refuse this user, in a session or not
 }
 
 // Grant is a path that a session may use, and for whose sake.
