@@ -3,6 +3,7 @@ package llmproxy
 import (
 	"errors"
 	"io"
+	"math"
 	"net"
 	"os"
 	"syscall"
@@ -39,12 +40,9 @@ func (t *tunnel) deadline() time.Time {
 	return time.Unix(0, t.last.Load()).Add(limit)
 }
 
-// burst is how long a direction moves bytes before it looks at how that goes, and gives back what it takes: two pipes of the
-// kernel's, which splice moves them through. Where only a read tells whether there are bytes it is longBurst.
-const (
-	burst     = 4 * time.Millisecond
-	longBurst = time.Second
-)
+// burst is how long a direction may move bytes before it gives back what that takes: two pipes of the kernel's, which
+// splice moves them through.
+const burst = time.Second
 
 // move moves bytes in one direction. While there are none it holds no buffer.
 func (t *tunnel) move(to, from net.Conn, count *int64) (err error) {
@@ -53,9 +51,10 @@ func (t *tunnel) move(to, from net.Conn, count *int64) (err error) {
 			t.cut() // ends the other direction
 		}
 	}()
-	for flow := int64(0); ; {
-		within := burst
-		if flow < flowBytes {
+	for flowing := false; ; {
+		within, limit := flowBurst, int64(math.MaxInt64)
+		if !flowing {
+			limit = flowBytes
 			if within, err = t.await(from); err != nil {
 				return err
 			}
@@ -63,43 +62,43 @@ func (t *tunnel) move(to, from net.Conn, count *int64) (err error) {
 		began := time.Now()
 		from.SetReadDeadline(began.Add(within))
 		to.SetWriteDeadline(began.Add(idleTunnel))
-		n, err := t.copy(to, from)
+		n, err := t.copy(to, io.LimitReader(from, limit))
+		took := time.Since(began)
 		if *count += n; n > 0 {
 			t.touch()
 		}
 		switch {
-		case err == nil:
+		case err == nil && n < limit:
 			t.touch() // the minute counts from here
 			t.half.Store(true)
 			to.SetReadDeadline(t.deadline())
 			return closeWrite(to)
-		case !errors.Is(err, os.ErrDeadlineExceeded):
+		case err != nil && !errors.Is(err, os.ErrDeadlineExceeded):
 			return err
-		case time.Since(began) >= idleTunnel:
+		case took >= idleTunnel:
 			return errIdle // nobody reads what is sent
 		}
-		flow = flows(from, flow, n)
+		flowing = flows(from, flowing, n, took)
 	}
 }
 
 // A sender about as fast as this program wakes it for each write, and that takes both, and the reader, more time than the
-// bytes do. So after flowBytes, in bursts of flowLeast or more, no less than flowBatch wakes it until a burst brings less
-// than flowLeast. The last bytes wait for the end of theirs.
+// bytes do. So once flowBytes came as fast as flowLeast a flowBurst, nothing less than flowBatch wakes it, until a flowBurst
+// brings less than flowLeast. The last bytes wait for the end of theirs.
 const (
 	flowBytes = 32 << 20
-	flowLeast = 1 << 20
+	flowLeast = 256 << 10
 	flowBatch = 2 << 20
+	flowBurst = 4 * time.Millisecond
 )
 
-// flows returns what has come in such bursts, after one of n bytes.
-func flows(from net.Conn, before, n int64) (now int64) {
+// flows says whether bytes flow, of which n came in the time that it took, and has the kernel gather them if so.
+func flows(from net.Conn, before bool, n int64, took time.Duration) (now bool) {
 	tcp, ok := from.(*net.TCPConn)
-	if ok && n >= flowLeast {
-		now = before + n
-	}
-	if on := now >= flowBytes; on != (before >= flowBytes) {
+	now = ok && (before || n == flowBytes) && n >= flowLeast*int64(max(1, took/flowBurst))
+	if now != before {
 		least := 1
-		if on {
+		if now {
 			least = flowBatch
 		}
 		if raw, err := tcp.SyscallConn(); err == nil {
@@ -110,14 +109,12 @@ func flows(from net.Conn, before, n int64) (now int64) {
 }
 
 // copy has the kernel move the bytes, through two descriptors more, while there are many.
-func (t *tunnel) copy(to, from net.Conn) (int64, error) {
+func (t *tunnel) copy(to net.Conn, from io.Reader) (int64, error) {
 	if out := t.egress.proxy.out; out.TakeSpare(2) {
 		defer out.Give(2)
 		return io.Copy(to, from)
 	}
-	large := buffers[largest].Get().(*buffer)
-	defer buffers[largest].Put(large)
-	return io.CopyBuffer(struct{ io.Writer }{to}, struct{ io.Reader }{from}, large.bytes)
+	return io.Copy(struct{ io.Writer }{to}, from)
 }
 
 func closeWrite(c net.Conn) error {
@@ -137,7 +134,7 @@ func (t *tunnel) await(c net.Conn) (within time.Duration, err error) {
 		case left <= 0:
 			return 0, errIdle
 		case !ok:
-			return min(left, longBurst), nil // TLS, to the host's own proxy: only a read tells
+			return min(left, burst), nil // TLS, to the host's own proxy: only a read tells
 		}
 		tcp.SetReadDeadline(until)
 		if t.deadline().Before(until) {
