@@ -13,7 +13,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -124,8 +123,8 @@ func (s *seeker) process(dir string, self bool) {
 			s.file(fd, fd) // what is in a pipe is somebody else's to read
 		}
 	}
-	if _, err := os.Readlink(filepath.Join(dir, "exe")); errors.Is(err, fs.ErrNotExist) {
-		return // a thread of the kernel, which has no memory of its own: old kernels open none for it
+	if status, err := os.ReadFile(filepath.Join(dir, "status")); err == nil && !strings.Contains(string(status), "\nVmSize:") {
+		return // a thread of the kernel, which has no memory of its own: old kernels let anybody open that
 	}
 	s.minds++
 	// To open it is to have it: nobody need go through it to say so.
