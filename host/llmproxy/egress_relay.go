@@ -71,7 +71,7 @@ func (t *tunnel) move(to, from net.Conn, count *int64) (err error) {
 		case err == nil && n < limit:
 			t.touch() // the minute counts from here
 			t.half.Store(true)
-			to.SetReadDeadline(t.deadline())
+			to.SetReadDeadline(began) // wakes the other direction, whose wait is shorter now
 			return closeWrite(to)
 		case err != nil && !errors.Is(err, os.ErrDeadlineExceeded):
 			return err
@@ -153,12 +153,17 @@ func awaitReadable(c *net.TCPConn) error {
 		return err
 	}
 	var one [1]byte
-	return raw.Read(func(fd uintptr) bool {
+	var failed error // a look takes an error away: the next read would be at the end
+	err = raw.Read(func(fd uintptr) bool {
 		for {
-			_, _, err := syscall.Recvfrom(int(fd), one[:], syscall.MSG_PEEK)
-			if err != syscall.EINTR {
-				return err != syscall.EAGAIN // an error is one that the next read reports
+			_, _, failed = syscall.Recvfrom(int(fd), one[:], syscall.MSG_PEEK)
+			if failed != syscall.EINTR {
+				return failed != syscall.EAGAIN
 			}
 		}
 	})
+	if err != nil {
+		return err
+	}
+	return failed
 }

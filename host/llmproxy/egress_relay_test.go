@@ -1,7 +1,10 @@
 package llmproxy
 
 import (
+	"errors"
+	"io"
 	"net"
+	"os"
 	"syscall"
 	"testing"
 	"time"
@@ -46,4 +49,53 @@ func lowWater(t *testing.T, c net.Conn) (n int) {
 		t.Fatal(err)
 	}
 	return n
+}
+
+// TestN05HalfWakes: one side's end wakes the direction that waits for the other, and leaves it no deadline of its own: what
+// waits for flowBatch would wait for that.
+func TestN05HalfWakes(t *testing.T) {
+	tn := &tunnel{}
+	tn.touch()
+	client, clientEnd := loopbackPair(t)
+	remote, remoteEnd := loopbackPair(t)
+	tn.remote, tn.egress = remote, newEgress(New(plainConfig()), Launch{})
+	clientEnd.CloseWrite()
+	var count int64
+	if err := tn.move(remote, client, &count); err != nil || !tn.half.Load() {
+		t.Fatal(err)
+	}
+	if n, err := remoteEnd.Read(make([]byte, 1)); n != 0 || err != io.EOF {
+		t.Errorf("the end is not passed on: %d bytes, %v", n, err)
+	}
+	remoteEnd.Write([]byte("x"))
+	if n, err := remote.Read(make([]byte, 1)); n != 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("the other direction is not woken: %d bytes, %v", n, err)
+	}
+}
+
+// TestN05Reset: a side that breaks off while nothing flows does not pass for one that has ended.
+func TestN05Reset(t *testing.T) {
+	ours, theirs := loopbackPair(t)
+	theirs.SetLinger(0)
+	theirs.Close()
+	if err := awaitReadable(ours); !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("%v, want that it was reset", err)
+	}
+}
+
+func loopbackPair(t *testing.T) (a, b *net.TCPConn) {
+	t.Helper()
+	l := listenLoopback(t)
+	defer l.Close()
+	c, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	accepted, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { accepted.Close() })
+	return c.(*net.TCPConn), accepted.(*net.TCPConn)
 }
