@@ -128,7 +128,7 @@ func (s *script) holds(name, arg string) (bool, error) {
 func manyDescriptors() (bool, error) {
 	var limit syscall.Rlimit
 	err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit)
-	return uint64(limit.Max) >= 4096, err
+	return uint64(limit.Max) >= 8192, err
 }
 
 // holdsFor answers a [condition:argument].
