@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log"
 	"log/slog"
 	"net"
 	"net/http"
@@ -109,9 +110,28 @@ type rig struct {
 
 func newRig(t *testing.T, upstream http.HandlerFunc) *rig {
 	t.Helper()
-	s := httptest.NewServer(upstream)
-	t.Cleanup(s.Close)
+	s := upstreamServer(t, upstream)
+	s.Start()
 	return startRig(t, mustURL(s.URL), s)
+}
+
+// upstreamServer is not started yet. A panic in it fails the test, unless it is the one that breaks an answer off.
+func upstreamServer(t *testing.T, handler http.HandlerFunc) *httptest.Server {
+	s, faults := httptest.NewUnstartedServer(handler), &logBuffer{}
+	s.Config.ErrorLog = log.New(faults, "", 0)
+	t.Cleanup(func() {
+		s.Close()
+		faults.wantNoPanic(t, "the upstream")
+	})
+	return s
+}
+
+// wantNoPanic looks for one that net/http's server caught.
+func (b *logBuffer) wantNoPanic(t *testing.T, who string) {
+	t.Helper()
+	if text := b.String(); strings.Contains(text, "panic serving") {
+		t.Errorf("%s panicked:\n%s", who, text)
+	}
 }
 
 // rigAt is a rig whose upstream is whatever answers on l.
@@ -138,6 +158,7 @@ func startRig(t *testing.T, base *url.URL, upstream *httptest.Server) *rig {
 	}
 	t.Cleanup(func() {
 		r.proxy.Close()
+		r.log.wantNoPanic(t, "the proxy")
 		if strings.Contains(r.log.String(), realToken) || strings.Contains(r.log.String(), r.pairing) {
 			t.Errorf("the log holds a secret:\n%s", r.log)
 		}

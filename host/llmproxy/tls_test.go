@@ -7,10 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"runtime"
 	"strconv"
@@ -24,11 +22,9 @@ import (
 // newTLSRig is a rig before an https upstream, which speaks HTTP/2 or not.
 func newTLSRig(t *testing.T, http2 bool, upstream http.HandlerFunc) *rig {
 	t.Helper()
-	s := httptest.NewUnstartedServer(upstream)
+	s := upstreamServer(t, upstream)
 	s.EnableHTTP2 = http2
-	s.Config.ErrorLog = log.New(io.Discard, "", 0)
 	s.StartTLS()
-	t.Cleanup(s.Close)
 	return startRig(t, mustURL(s.URL), s)
 }
 
@@ -232,7 +228,6 @@ func TestStress(t *testing.T) {
 			w.(http.Flusher).Flush()
 		}
 	})
-	r.upstream.Config.ErrorLog = nil
 	const clients, requests = 16, 25
 	var wg sync.WaitGroup
 	for i := range clients {
