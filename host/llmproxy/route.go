@@ -21,7 +21,8 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path, query := splitTarget(r.RequestURI)
 	arrived(r, onSession(path))
 	x := &exchange{proxy: h.proxy, only: h.only, w: w, r: r, rc: *http.NewResponseController(w), path: path, query: query}
-	// The answer may start while the request's body is still coming, and a refusal does not wait for the body either.
+	// The answer may start while the request's body is still coming, and a refusal does not wait for the body either. Net/http
+	// cannot keep such a connection, and panics between two requests: an answer before the body's end says that it closes.
 	x.rc.EnableFullDuplex()
 	if asksOut(r.Method, r.RequestURI) && h.letOut(x) {
 		return
