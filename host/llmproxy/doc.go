@@ -14,8 +14,8 @@
 //     body.go reads the request's body, upstream.go holds the connections to the provider.
 //   - log.go writes the line.
 //   - egress.go lets a session out to listed hosts: egress_tunnel.go opens what a CONNECT asks for, with
-//     egress_hello.go for what comes first in it and egress_dial.go for the way, and egress_relay.go moves its bytes;
-//     egress_plain.go is for http URLs.
+//     egress_hello.go for what comes first in it and egress_dial.go for the way, and egress_relay.go moves its bytes,
+//     many at once as egress_flow.go says; egress_plain.go is for http URLs.
 //
 // Two files are no part of that path: api.go serves the host's API for pairings, device.go keeps the device pairing.
 //

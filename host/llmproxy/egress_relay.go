@@ -51,10 +51,10 @@ func (t *tunnel) move(to, from net.Conn, count *int64) (err error) {
 			t.cut() // ends the other direction
 		}
 	}()
-	for flowing := false; ; {
+	for f := (flow{after: flowBytes}); ; {
 		within, limit := flowBurst, int64(math.MaxInt64)
-		if !flowing {
-			limit = flowBytes
+		if !f.on {
+			limit = f.after
 			if within, err = t.await(from); err != nil {
 				return err
 			}
@@ -78,34 +78,8 @@ func (t *tunnel) move(to, from net.Conn, count *int64) (err error) {
 		case took >= idleTunnel:
 			return errIdle // nobody reads what is sent
 		}
-		flowing = flows(from, flowing, n, took)
+		f.moved(from, n, took)
 	}
-}
-
-// A sender about as fast as this program wakes it for each write, and that takes both, and the reader, more time than the
-// bytes do. So once flowBytes came as fast as flowLeast a flowBurst, nothing less than flowBatch wakes it, until a flowBurst
-// brings less than flowLeast. The last bytes wait for the end of theirs.
-const (
-	flowBytes = 32 << 20
-	flowLeast = 256 << 10
-	flowBatch = 2 << 20
-	flowBurst = 4 * time.Millisecond
-)
-
-// flows says whether bytes flow, of which n came in the time that it took, and has the kernel gather them if so.
-func flows(from net.Conn, before bool, n int64, took time.Duration) (now bool) {
-	tcp, ok := from.(*net.TCPConn)
-	now = ok && (before || n == flowBytes) && n >= flowLeast*int64(max(1, took/flowBurst))
-	if now != before {
-		least := 1
-		if now {
-			least = flowBatch
-		}
-		if raw, err := tcp.SyscallConn(); err == nil {
-			raw.Control(func(fd uintptr) { syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVLOWAT, least) })
-		}
-	}
-	return now
 }
 
 // copy has the kernel move the bytes, through two descriptors more, while there are many.

@@ -10,31 +10,30 @@ import (
 	"time"
 )
 
-// TestN02Flow: after many bytes at once only a batch wakes the tunnel, and after few any byte does.
+// TestN02Flow: after many bytes within a burst only a batch wakes the tunnel, and after few any byte does. What is slower
+// for it has to be twice as long the next time.
 func TestN02Flow(t *testing.T) {
-	l := listenLoopback(t)
-	defer l.Close()
-	c, err := net.Dial("tcp", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	flowing := false
+	c, _ := loopbackPair(t)
+	f := flow{after: flowBytes}
 	for i, step := range []struct {
 		n    int64
 		took time.Duration
 		want int
 	}{
-		{flowBytes - 1, flowBurst, 1}, {flowBytes, burst, 1}, {flowBytes, flowBurst, flowBatch},
-		{flowLeast, flowBurst, flowBatch}, {flowLeast, 2*flowBurst - 1, flowBatch}, {flowLeast - 1, flowBurst, 1},
-		{flowLeast, flowBurst, 1}, {flowBytes, 0, flowBatch}, {flowLeast, 2 * flowBurst, 1}, {0, 0, 1},
+		{flowBytes - 1, burst, 1}, {flowBytes, burst, flowBatch},
+		{flowPause, flowBurst, flowBatch}, {flowPause - 1, flowBurst, 1}, // a pause, and the flow was as fast as before
+		{flowBytes, burst / 4, flowBatch}, {flowBatch, 15 * flowBurst, flowBatch}, {flowBatch, flowBurst, 1}, // slower
+		{flowBytes, burst / 4, 1}, {2 * flowBytes, burst / 4, flowBatch},
+		{flowBytes, flowPeriod, flowBatch}, {flowPause - 1, flowPeriod, 1}, // a new period, slower again
+		{2 * flowBytes, burst / 4, 1}, {4 * flowBytes, burst, flowBatch}, {flowPause, flowBurst, flowBatch},
 	} {
-		flowing = flows(c, flowing, step.n, step.took)
-		if got := lowWater(t, c); got != step.want {
+		f.moved(c, step.n, step.took)
+		if got := lowWater(t, c); got != step.want || f.on != (got > 1) {
 			t.Errorf("step %d: %d wake it, not %d", i, got, step.want)
 		}
 	}
-	if flows(&net.UnixConn{}, false, flowBytes, 0) {
+	f = flow{after: flowBytes}
+	if f.moved(&net.UnixConn{}, flowBytes, 0); f.on {
 		t.Error("a connection that the kernel does not wait for flows")
 	}
 }
