@@ -103,6 +103,9 @@ func (v *Preview) WhyHost(text string) (sandbox.Answer, error) {
 		for _, pattern := range v.hosts {
 			if (reach.Hosts{pattern}).Allow(h) {
 				a.Could, a.By = true, fmt.Sprintf("hosts of the template has %q", entryText(pattern))
+				if h.Addr.IsLoopback() {
+					a.By += "; NO_PROXY keeps tools on the session's own loopback, but with --env NO_PROXY= --env no_proxy="
+				}
 				return a, nil
 			}
 		}
@@ -110,7 +113,12 @@ func (v *Preview) WhyHost(text string) (sandbox.Answer, error) {
 			a.Could, a.By = true, s.way()
 			return a, nil
 		}
-		a.By, a.Key, a.Value = "no entry of hosts covers it, and the network is closed", "hosts", h.Entry()
+		a.By = "no entry of hosts covers it, and the network is closed"
+		if _, err := reach.ParsePattern(h.Entry()); err != nil {
+			a.By += "; no entry can: " + err.Error()
+		} else {
+			a.Key, a.Value = "hosts", h.Entry()
+		}
 	}
 	return a, nil
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,7 +17,7 @@ import (
 )
 
 const whyMore = `
-A word that is there, or holds a slash, is a path; any other is a HOST. The file's own permissions count beside the answer.
+A word that is there, or holds a slash, is a path; any other, and a URL, is a HOST. The file's own permissions count beside the answer.
 
 exit status: 0 it could; 1 it could not.
 
@@ -82,6 +83,10 @@ func why(args []string) int {
 // answerFor asks about a path or about a host.
 func answerFor(v *host.Preview, what string, write bool) (a host.Answer, isPath bool, err error) {
 	_, there := os.Lstat(what)
+	if host := urlHost(what); there != nil && host != "" {
+		a, err = v.WhyHost(host)
+		return a, false, err
+	}
 	isPath = there == nil || strings.ContainsRune(what, '/') || what == "~" || strings.HasPrefix(what, ".")
 	switch {
 	case !isPath:
@@ -98,6 +103,23 @@ func answerFor(v *host.Preview, what string, write bool) (a host.Answer, isPath 
 	a, err = v.Why(what, write)
 	a.KeptOut = a.Could && keptOut(a.Path, write)
 	return a, isPath, err
+}
+
+// urlHost is the host and port of a URL, or of what git and scp take for one, user@host:path; "": word is neither.
+func urlHost(word string) string {
+	port := map[string]string{"http": "80", "ssh": "22", "git": "9418"}
+	if u, err := url.Parse(word); err == nil && u.Scheme != "" && u.Host != "" {
+		if p := port[u.Scheme]; p != "" && u.Port() == "" {
+			return u.Host + ":" + p
+		}
+		return u.Host
+	}
+	user, rest, at := strings.Cut(word, "@")
+	host, _, colon := strings.Cut(rest, ":")
+	if !at || !colon || host == "" || strings.Contains(user+host, "/") {
+		return ""
+	}
+	return host + ":" + port["ssh"]
 }
 
 func showAnswer(a host.Answer, isPath, write bool) {

@@ -73,6 +73,7 @@ func ParseAll(entries []string) (hosts Hosts, err error) {
 
 // Why an entry is refused. Each text holds the cure, and nothing of the entry.
 var (
+	errMany     = errors.New("want one host, and the next by itself")
 	errEmpty    = errors.New("want a host, as example.com")
 	errScheme   = errors.New("want a host alone, as example.com or example.com:8443, without scheme, user and path")
 	errAll      = errors.New(`"*" covers every host: name them, or use "network": "open"`)
@@ -92,6 +93,8 @@ func ParsePattern(entry string) (p Pattern, err error) {
 		return p, errEmpty
 	case strings.ContainsAny(entry, "/@?#\\") || strings.HasSuffix(entry, ":"):
 		return p, errScheme
+	case strings.Contains(entry, ","):
+		return p, errMany
 	case entry == "*" || strings.HasPrefix(entry, "*:"):
 		return p, errAll
 	}

@@ -34,6 +34,7 @@ func TestPatterns(t *testing.T) {
 		{"example.com:", "!" + errScheme.Error()},
 		{"*", "!" + errAll.Error()},
 		{"*:8443", "!" + errAll.Error()},
+		{"a.example.com,b.example.com", "!" + errMany.Error()},
 		{"**.example.com", "!" + errStar.Error()},
 		{"a.*.example.com", "!" + errStar.Error()},
 		{"*example.com", "!" + errStar.Error()},
