@@ -1,9 +1,11 @@
 package client
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"path/filepath"
 	"testing"
 	"time"
@@ -28,6 +30,7 @@ func TestH15AnswerThatStalls(t *testing.T) {
 				return
 			}
 			defer c.Close()
+			http.ReadRequest(bufio.NewReader(c)) // an answer before the request is none
 			fmt.Fprint(c, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"sessions\": ")
 		}
 	}()
