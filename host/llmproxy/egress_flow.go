@@ -16,8 +16,9 @@ const (
 	flowPause = 128 << 10
 )
 
-// flowPeriod is how often a flow is compared with what came before it. Pieces that are asked for one by one may look like
-// one, and are slower as one: each waits. The next flow then begins after twice as many bytes.
+// flowPeriod is how often a flow is compared with what came before it. Pieces that are asked for one by one may look like a
+// flow, and then each waits for the end of its flowBurst. A flow that is slower ends, and the next begins after twice as many
+// bytes.
 const flowPeriod = 16 * flowBurst
 
 // flow is what one direction of a tunnel knows of its own.
